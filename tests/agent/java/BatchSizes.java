@@ -17,14 +17,14 @@ public final class BatchSizes {
         int scatter = Integer.parseInt(arguments[3]);
         Random random = new Random(4711);
         int stop = 0;
-        for (int left = Integer.parseInt(arguments[4]); left > 0; ) {
-            int count = Math.min(left, size.next());
+        for (int remaining = Integer.parseInt(arguments[4]); remaining > 0; ) {
+            int count = Math.min(remaining, size.next());
             double factor = 1 + scatter / 100.0 * (2 * random.nextDouble() - 1);
-            long waited = arguments.length > 5 ? Long.parseLong(arguments[5 + stop++ % (arguments.length - 5)]) : 0;
-            long micros = (long) ((fixed + share * count) * factor) + waited;
+            long extraMicros = arguments.length > 5 ? Long.parseLong(arguments[5 + stop++ % (arguments.length - 5)]) : 0;
+            long micros = (long) ((fixed + share * count) * factor) + extraMicros;
             System.out.println(count + " " + micros);
-            size.measured(count, micros * 1000);
-            left -= count;
+            size.add(count, micros * 1000);
+            remaining -= count;
         }
     }
 }

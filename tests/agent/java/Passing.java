@@ -10,19 +10,19 @@ final class Passing {
     public static void main(String[] arguments) throws Exception {
         byte[] subject = new byte[8];
         String name = "some/Subject";
-        print("other", transformed(new Questions(), "some/Other", subject, false));
-        print("agent", transformed(new Questions(), name, subject, true));
-        print("own", transformed(new Questions(), "btpy/agent/Late", subject, true));
-        print("failed", transformed(new Questions(), name, null, false));
+        print("other", searchesAfter(new Questions(), "some/Other", subject, false));
+        print("agent", searchesAfter(new Questions(), name, subject, true));
+        print("own", searchesAfter(new Questions(), "btpy/agent/Late", subject, true));
+        print("failed", searchesAfter(new Questions(), name, null, false));
         Questions full = new Questions();
         ClassRecord record = new ClassRecord("some.Subject", null, "boot");
         while (full.ask(record, null, subject, null, false) != null) {
             continue;
         }
-        print("full", transformed(full, name, subject, false));
+        print("full", searchesAfter(full, name, subject, false));
     }
 
-    private static boolean transformed(Questions questions, String name, byte[] bytes, boolean agent) throws Exception {
+    private static boolean searchesAfter(Questions questions, String name, byte[] bytes, boolean agent) throws Exception {
         Sweeper sweeper = new Sweeper();
         Transformer transformer = new Transformer(new Inventory(), questions, new PrewovenClasses(), null, new Outbox(null), null, sweeper,
             1, false);
@@ -34,7 +34,7 @@ final class Passing {
         return sweeper.isDue(System.nanoTime());
     }
 
-    private static void print(String way, boolean soughtAfterwards) {
-        System.out.println(way + " " + soughtAfterwards);
+    private static void print(String situation, boolean isSearchDue) {
+        System.out.println(situation + " " + isSearchDue);
     }
 }

@@ -53,16 +53,16 @@ public final class BtpyLauncher {
 
     private static void launch(String options, Instrumentation instrumentation) {
         try {
-            if (!defined()) {
+            if (!isDefined()) {
                 define(instrumentation);
             }
             Starter.start(options, instrumentation);
-        } catch (Throwable unusable) {
+        } catch (Throwable failure) {
             // no error may reach the target's standard error
         }
     }
 
-    private static boolean defined() {
+    private static boolean isDefined() {
         try {
             return Class.forName("btpy.handlers.Starter", false, null) != null;
         } catch (ClassNotFoundException first) {
@@ -75,14 +75,15 @@ public final class BtpyLauncher {
         // Read from the jar itself: a resource of a class loader would load URL connections and their caches.
         ZipFile jar = new ZipFile(new File(BtpyLauncher.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
         try {
-            Consumer<byte[]> definer = jdk8() ? new Jdk8Definer() : withModule(jar, instrumentation);
+            Consumer<byte[]> definer = isJdk8() ? new Jdk8Definer() : moduleDefiner(jar, instrumentation);
             ZipEntry entry = jar.getEntry("btpy/boot.classes");
             InputStream in = jar.getInputStream(entry);
-            for (long left = entry.getSize(); left > 0; ) { // one at a time, because all classes together have 400 kB
+            // one at a time, because all classes together have 400 kB
+            for (long remaining = entry.getSize(); remaining > 0; ) {
                 byte[] length = read(in, 4); // no DataInputStream: on JDK 21 it loads 17 classes
                 byte[] data = read(in, (length[0] & 0xFF) << 24 | (length[1] & 0xFF) << 16 | (length[2] & 0xFF) << 8 | length[3] & 0xFF);
                 definer.accept(data);
-                left -= 4 + data.length;
+                remaining -= 4 + data.length;
             }
         } finally {
             jar.close();
@@ -91,7 +92,7 @@ public final class BtpyLauncher {
 
     /** Creates the definer of classes. Only the stack of the caller refers to it, so the application cannot find it. */
     @SuppressWarnings("unchecked")
-    private static Consumer<byte[]> withModule(ZipFile jar, Instrumentation instrumentation) throws Exception {
+    private static Consumer<byte[]> moduleDefiner(ZipFile jar, Instrumentation instrumentation) throws Exception {
         ZipEntry entry = jar.getEntry("btpy/launcher/Definer.class");
         byte[] data = read(jar.getInputStream(entry), (int) entry.getSize());
         Object definer = new Exported(instrumentation).define(data).getDeclaredConstructor().newInstance();
@@ -99,7 +100,7 @@ public final class BtpyLauncher {
         return (Consumer<byte[]>) definer;
     }
 
-    private static boolean jdk8() {
+    private static boolean isJdk8() {
         return System.getProperty("java.specification.version", "").startsWith("1.");
     }
 
@@ -123,10 +124,10 @@ public final class BtpyLauncher {
     private static final class Exported extends ClassLoader {
         Exported(Instrumentation instrumentation) {
             super(null);
-            Set<Module> ours = Collections.singleton(getUnnamedModule());
+            Set<Module> ownModules = Collections.singleton(getUnnamedModule());
             Map<String, Set<Module>> exports = new HashMap<String, Set<Module>>();
-            exports.put("jdk.internal.misc", ours);
-            exports.put("jdk.internal.module", ours);
+            exports.put("jdk.internal.misc", ownModules);
+            exports.put("jdk.internal.module", ownModules);
             instrumentation.redefineModule(Object.class.getModule(), new HashSet<Module>(), exports,
                 new HashMap<String, Set<Module>>(), new HashSet<Class<?>>(), new HashMap<Class<?>, List<Class<?>>>());
         }
@@ -158,8 +159,8 @@ public final class BtpyLauncher {
         public void accept(byte[] data) {
             try {
                 defineClass.invoke(unsafe, null, data, 0, data.length, null, null);
-            } catch (ReflectiveOperationException refused) {
-                throw new LinkageError(refused.toString(), refused);
+            } catch (ReflectiveOperationException failure) {
+                throw new LinkageError(failure.toString(), failure);
             }
         }
     }

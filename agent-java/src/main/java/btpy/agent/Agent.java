@@ -24,7 +24,7 @@ public final class Agent {
      * of transformers. Using one keeps the sessions in the order in which they began, with a single JVMTI environment that
      * listens to class loading.
      */
-    private static Instrumentation first;
+    private static Instrumentation firstInstrumentation;
 
     private Agent() {
     }
@@ -41,11 +41,11 @@ public final class Agent {
                 if (options.startsWith("socket=", at)) {
                     endpoint = options.substring(at + 7, end);
                 } else if (options.startsWith("secret-in=", at)) {
-                    secret = secretIn(options.substring(at + 10, end));
+                    secret = readSecret(options.substring(at + 10, end));
                 } else if (options.startsWith("survivor=", at)) {
                     Headroom.exclude(1024L * Integer.parseInt(options.substring(at + 9, end)));
                 } else if (options.startsWith("live=", at)) {
-                    Headroom.collected(1024L * Integer.parseInt(options.substring(at + 5, end)));
+                    Headroom.reportUse(1024L * Integer.parseInt(options.substring(at + 5, end)));
                 } else if (options.startsWith("wait=", at)) {
                     wait = Integer.parseInt(options.substring(at + 5, end));
                 }
@@ -55,21 +55,21 @@ public final class Agent {
                 return;
             }
             synchronized (Agent.class) {
-                if (first == null) {
-                    first = instrumentation;
+                if (firstInstrumentation == null) {
+                    firstInstrumentation = instrumentation;
                 }
             }
-            Tracer tracer = new Tracer(first, endpoint, secret);
+            Tracer tracer = new Tracer(firstInstrumentation, endpoint, secret);
             start(tracer);
-            tracer.started.await(wait);
-        } catch (Throwable unusable) {
+            tracer.startGate.await(wait);
+        } catch (Throwable failure) {
             // no error may reach the target's standard error
         }
     }
 
     /** The calling thread belongs to the JVM. Probes of other sessions must not fire for the work of btpy on it. */
     private static void start(Tracer tracer) {
-        int mark = mark();
+        int mark = markThread();
         try {
             Thread reader = new AgentThread(tracer, "btpy-reader");
             reader.setContextClassLoader(null);
@@ -82,15 +82,15 @@ public final class Agent {
     }
 
     /** Below 0: not marked. Before the first session the run-time cannot be used, and there is no probe that could fire. */
-    private static int mark() {
+    private static int markThread() {
         try {
             return Platform.hasOpenInternals() ? Guard.mark(-1) : -1;
-        } catch (LinkageError unusable) {
+        } catch (LinkageError failure) {
             return -1; // the reader tells the client what the JVM lacks
         }
     }
 
-    private static byte[] secretIn(String directory) {
+    private static byte[] readSecret(String directory) {
         String[] names = new File(directory).list();
         for (int i = 0; names != null && i < names.length; i++) {
             if (names[i].startsWith("secret-")) {

@@ -14,7 +14,7 @@ import java.util.Map;
  */
 final class Backlog {
     /** Events, and other messages. */
-    private static final int MOST = 5000;
+    private static final int MAX_ITEMS = 5000;
 
     private static final int MOST_NAMES = 2048;
 
@@ -28,32 +28,32 @@ final class Backlog {
     private static final int THREAD = 24;
 
     private final Session session;
-    private final int mostBytes;
+    private final int maxBytes;
     /** {@code byte[]}: a record; {@link Frame}: anything else. */
-    private final ArrayDeque<Object> kept = new ArrayDeque<Object>();
+    private final ArrayDeque<Object> items = new ArrayDeque<Object>();
     private final Map<Long, byte[]> names = new LinkedHashMap<Long, byte[]>();
     private int bytes;
 
-    Backlog(Session session, int mostBytes) {
+    Backlog(Session session, int maxBytes) {
         this.session = session;
-        this.mostBytes = mostBytes;
+        this.maxBytes = maxBytes;
     }
 
     int size() {
-        return kept.size();
+        return items.size();
     }
 
     boolean isEmpty() {
-        return kept.isEmpty() && names.isEmpty();
+        return items.isEmpty() && names.isEmpty();
     }
 
     /** Complete records, in the form of EVENTS. */
     void add(byte[] chunk, int size) {
         for (int at = 0; at < size; ) {
-            byte[] record = java.util.Arrays.copyOfRange(chunk, at, at + integer(chunk, at));
+            byte[] record = java.util.Arrays.copyOfRange(chunk, at, at + readInt(chunk, at));
             at += record.length;
-            if (integer(record, TEMPLATE) == THREAD_NAME) {
-                name(record);
+            if (readInt(record, TEMPLATE) == THREAD_NAME) {
+                keepName(record);
             } else {
                 keep(record, record.length);
             }
@@ -62,9 +62,9 @@ final class Backlog {
 
     /** Complete records that no client will get. */
     static void forget(Session session, byte[] chunk, int size) {
-        for (int at = 0; at < size; at += integer(chunk, at)) {
-            if (integer(chunk, at + TEMPLATE) != THREAD_NAME) {
-                session.forgotten(integer(chunk, at + PROBE));
+        for (int at = 0; at < size; at += readInt(chunk, at)) {
+            if (readInt(chunk, at + TEMPLATE) != THREAD_NAME) {
+                session.countForgotten(readInt(chunk, at + PROBE));
             }
         }
     }
@@ -79,17 +79,17 @@ final class Backlog {
      */
     int take(byte[] target) {
         int size = 0;
-        for (java.util.Iterator<byte[]> named = names.values().iterator(); named.hasNext(); ) {
-            byte[] record = named.next();
+        for (java.util.Iterator<byte[]> nameRecords = names.values().iterator(); nameRecords.hasNext(); ) {
+            byte[] record = nameRecords.next();
             if (size + record.length > target.length) {
                 return size;
             }
             System.arraycopy(record, 0, target, size, record.length);
             size += record.length;
-            named.remove();
+            nameRecords.remove();
         }
-        while (kept.peek() instanceof byte[] && size + ((byte[]) kept.peek()).length <= target.length) {
-            byte[] record = (byte[]) kept.remove();
+        while (items.peek() instanceof byte[] && size + ((byte[]) items.peek()).length <= target.length) {
+            byte[] record = (byte[]) items.remove();
             System.arraycopy(record, 0, target, size, record.length);
             size += record.length;
             bytes -= record.length;
@@ -99,18 +99,18 @@ final class Backlog {
 
     /** The frame that comes next, or null. */
     Frame takeFrame() {
-        if (!(kept.peek() instanceof Frame)) {
+        if (!(items.peek() instanceof Frame)) {
             return null;
         }
-        Frame frame = (Frame) kept.remove();
+        Frame frame = (Frame) items.remove();
         bytes -= frame.size();
         return frame;
     }
 
     /** The number of kept records for each probe. */
     void countInto(long[] counts) {
-        for (Object record : kept) {
-            int probe = record instanceof byte[] ? integer((byte[]) record, PROBE) : -1;
+        for (Object record : items) {
+            int probe = record instanceof byte[] ? readInt((byte[]) record, PROBE) : -1;
             if (probe >= 0 && probe < counts.length) {
                 counts[probe]++;
             }
@@ -118,21 +118,21 @@ final class Backlog {
     }
 
     private void keep(Object item, int size) {
-        kept.add(item);
+        items.add(item);
         bytes += size;
-        while (kept.size() > MOST || bytes > mostBytes) {
-            Object oldest = kept.remove();
+        while (items.size() > MAX_ITEMS || bytes > maxBytes) {
+            Object oldest = items.remove();
             if (oldest instanceof byte[]) {
                 bytes -= ((byte[]) oldest).length;
-                session.forgotten(integer((byte[]) oldest, PROBE));
+                session.countForgotten(readInt((byte[]) oldest, PROBE));
             } else {
                 bytes -= ((Frame) oldest).size();
             }
         }
     }
 
-    private void name(byte[] record) {
-        Long thread = (long) integer(record, THREAD + 4) << 32 | integer(record, THREAD) & 0xFFFFFFFFL;
+    private void keepName(byte[] record) {
+        Long thread = (long) readInt(record, THREAD + 4) << 32 | readInt(record, THREAD) & 0xFFFFFFFFL;
         names.remove(thread);
         names.put(thread, record);
         if (names.size() > MOST_NAMES) {
@@ -140,7 +140,7 @@ final class Backlog {
         }
     }
 
-    private static int integer(byte[] bytes, int at) {
+    private static int readInt(byte[] bytes, int at) {
         return bytes[at] & 0xFF | (bytes[at + 1] & 0xFF) << 8 | (bytes[at + 2] & 0xFF) << 16 | (bytes[at + 3] & 0xFF) << 24;
     }
 }

@@ -25,10 +25,10 @@ final class BatchSize {
 
     /** The number of stored stops, and the factor by which each new stop reduces the weight of older ones. */
     private static final int WINDOW = 16;
-    private static final double FADING = 0.9;
+    private static final double DECAY = 0.9;
 
     /** The part of the stops that is below the line. */
-    private static final double BELOW = 0.15;
+    private static final double PART_BELOW = 0.15;
 
     /** The cost of a class on an idle machine of 2026, and the smallest cost. */
     private static final double SHARE_NANOS = 50_000;
@@ -39,26 +39,26 @@ final class BatchSize {
      * starts at the misfit of this number of classes with different costs. The number is larger while few stops are
      * known.
      */
-    private static final double BETTER = 0.8;
-    private static final double DIFFERING_CLASSES = 2;
-    private static final double DIFFERING_CLASSES_FIRST = 6;
-    private static final int FEW = 4;
-    private static final double TOWARDS_USUAL = 0.05;
+    private static final double MARGIN = 0.8;
+    private static final double MISFIT_CLASSES = 2;
+    private static final double MISFIT_CLASSES_FIRST = 6;
+    private static final int FEW_STOPS = 4;
+    private static final double SHIFT_TO_USUAL = 0.05;
 
     /**
      * While few stops are known, batches do not grow after a stop that exceeds the budget and is this many times as
      * long as the shortest.
      */
-    private static final double MUCH_LONGER = 1.5;
+    private static final double LONG_STOP_FACTOR = 1.5;
 
     private final double budgetNanos;
     private final int[] counts = new int[WINDOW];
     private final double[] stops = new double[WINDOW];
-    private int measured;
+    private int stopCount;
     private int next = FIRST;
-    private double assumed = SHARE_NANOS;
-    private double fixed;
-    private double share;
+    private double assumedShare = SHARE_NANOS;
+    private double fixedNanos;
+    private double shareNanos;
 
     BatchSize(int budgetMillis) {
         budgetNanos = Math.max(1, budgetMillis) * 1e6;
@@ -69,81 +69,86 @@ final class BatchSize {
     }
 
     /** Adds a stop: the number of classes and the time for which the application was stopped. */
-    void measured(int count, long stopNanos) {
-        counts[measured % WINDOW] = count;
-        stops[measured % WINDOW] = stopNanos;
-        measured++;
+    void add(int count, long stopNanos) {
+        counts[stopCount % WINDOW] = count;
+        stops[stopCount % WINDOW] = stopNanos;
+        stopCount++;
         fit();
-        assumed = share + (SHARE_NANOS - share) * TOWARDS_USUAL;
-        double wanted = Math.max(budgetNanos - fixed, Math.max(budgetNanos, usualFixed()) / 2) / share;
-        double most = Math.min(LARGEST, (double) next * (isDoubtful(stopNanos) ? 1 : GROWTH));
-        next = (int) Math.max(1, Math.max((double) next / SHRINKING, Math.min(wanted, most)));
+        assumedShare = shareNanos + (SHARE_NANOS - shareNanos) * SHIFT_TO_USUAL;
+        double affordable =
+                Math.max(budgetNanos - fixedNanos, Math.max(budgetNanos, medianFixedNanos()) / 2) / shareNanos;
+        double limit = Math.min(LARGEST, (double) next * (isDoubtful(stopNanos) ? 1 : GROWTH));
+        next = (int) Math.max(1, Math.max((double) next / SHRINKING, Math.min(affordable, limit)));
     }
 
     private boolean isDoubtful(long stopNanos) {
         double shortest = stopNanos;
-        for (int i = 0; i < known(); i++) {
+        for (int i = 0; i < storedStops(); i++) {
             shortest = Math.min(shortest, stops[i]);
         }
-        return measured < FEW && stopNanos > Math.max(budgetNanos, MUCH_LONGER * shortest);
+        return stopCount < FEW_STOPS && stopNanos > Math.max(budgetNanos, LONG_STOP_FACTOR * shortest);
     }
 
-    private int known() {
-        return Math.min(measured, WINDOW);
+    private int storedStops() {
+        return Math.min(stopCount, WINDOW);
     }
 
     private void fit() {
-        double least = Double.MAX_VALUE;
-        for (int i = 0; i < known(); i++) {
-            least = lineThrough(i, assumed, least);
+        double smallestMisfit = Double.MAX_VALUE;
+        for (int i = 0; i < storedStops(); i++) {
+            smallestMisfit = lineThrough(i, assumedShare, smallestMisfit);
         }
-        least *= BETTER;
-        for (int i = 0; i < known(); i++) {
+        smallestMisfit *= MARGIN;
+        for (int i = 0; i < storedStops(); i++) {
             for (int j = 0; j < i; j++) {
                 if (counts[i] == counts[j]) {
                     continue;
                 }
                 double slope = Math.max(LEAST_SHARE_NANOS, (stops[j] - stops[i]) / (counts[j] - counts[i]));
-                least = lineThrough(i, slope, least);
+                smallestMisfit = lineThrough(i, slope, smallestMisfit);
             }
         }
     }
 
-    /** Takes the line of this slope through a stop if its misfit is below {@code least}. @return the least misfit then */
-    private double lineThrough(int stop, double slope, double least) {
+    /**
+     * Takes the line of this slope through a stop if its misfit is below {@code smallestMisfit}.
+     *
+     * @return the smallest misfit so far
+     */
+    private double lineThrough(int stop, double slope, double smallestMisfit) {
         double start = Math.max(0, stops[stop] - slope * counts[stop]);
         double misfit = misfit(start, slope);
-        if (misfit >= least) {
-            return least;
+        if (misfit >= smallestMisfit) {
+            return smallestMisfit;
         }
-        fixed = start;
-        share = slope;
+        fixedNanos = start;
+        shareNanos = slope;
         return misfit;
     }
 
     private double misfit(double start, double slope) {
-        double sum = (measured < FEW ? DIFFERING_CLASSES_FIRST : DIFFERING_CLASSES) * Math.abs(slope - assumed);
+        double sum = (stopCount < FEW_STOPS ? MISFIT_CLASSES_FIRST : MISFIT_CLASSES) * Math.abs(slope - assumedShare);
         double weight = 1;
-        for (int age = 1; age <= known(); age++) {
-            int at = (measured - age) % WINDOW;
-            double above = stops[at] - start - slope * counts[at];
-            sum += weight * (above > 0 ? BELOW * above : (BELOW - 1) * above);
-            weight *= FADING;
+        for (int age = 1; age <= storedStops(); age++) {
+            int at = (stopCount - age) % WINDOW;
+            double excess = stops[at] - start - slope * counts[at];
+            sum += weight * (excess > 0 ? PART_BELOW * excess : (PART_BELOW - 1) * excess);
+            weight *= DECAY;
         }
         return sum;
     }
 
     /** The median of the fixed part of the stops, without the cost of the classes. */
-    private double usualFixed() {
-        double[] sorted = new double[known()];
-        for (int i = 0; i < sorted.length; i++) {
-            double rest = Math.max(0, stops[i] - share * counts[i]);
+    private double medianFixedNanos() {
+        double[] fixedParts = new double[storedStops()];
+        for (int i = 0; i < fixedParts.length; i++) {
+            double fixedPart = Math.max(0, stops[i] - shareNanos * counts[i]);
             int at = i;
-            for (; at > 0 && sorted[at - 1] > rest; at--) {
-                sorted[at] = sorted[at - 1];
+            for (; at > 0 && fixedParts[at - 1] > fixedPart; at--) {
+                fixedParts[at] = fixedParts[at - 1];
             }
-            sorted[at] = rest;
+            fixedParts[at] = fixedPart;
         }
-        return sorted[sorted.length / 2];
+        return fixedParts[fixedParts.length / 2];
     }
 }

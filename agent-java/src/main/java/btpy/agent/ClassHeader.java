@@ -48,7 +48,7 @@ final class ClassHeader {
             int superclass = u2(b, at + 4);
             String superName = superclass == 0 ? "" : className(b, offsets, superclass);
             return new ClassHeader(b, offsets, at, className(b, offsets, u2(b, at + 2)), superName, interfaces);
-        } catch (IndexOutOfBoundsException malformed) {
+        } catch (IndexOutOfBoundsException invalidFile) {
             return null;
         }
     }
@@ -82,25 +82,25 @@ final class ClassHeader {
     }
 
     /** The classes that the constant pool names and whose internal names begin with {@code prefix}, with dots. */
-    List<String> mentioned(byte[] prefix) {
-        List<String> found = new ArrayList<String>();
+    List<String> mentionedClasses(byte[] prefix) {
+        List<String> names = new ArrayList<String>();
         for (int i = 1; i < offsets.length; i++) {
             if (offsets[i] != 0 && bytes[offsets[i]] == 7 && beginsWith(bytes, offsets[u2(bytes, offsets[i] + 1)], prefix)) {
-                found.add(className(bytes, offsets, i));
+                names.add(className(bytes, offsets, i));
             }
         }
-        return found;
+        return names;
     }
 
     /** The texts in a part of a constant pool that begin with {@code prefix}, with dots. */
     static List<String> texts(byte[] constants, byte[] prefix) {
-        List<String> found = new ArrayList<String>();
+        List<String> texts = new ArrayList<String>();
         for (int at = 0, size; at < constants.length && (size = constantSize(constants, at)) > 0; at += size) {
             if (constants[at] == 1 && beginsWith(constants, at, prefix)) {
-                found.add(text(constants, at + 3, size - 3));
+                texts.add(text(constants, at + 3, size - 3));
             }
         }
-        return found;
+        return texts;
     }
 
     /** Bytes of the constant at {@code at} with its tag (JVMS §4.4); 0 for an unknown tag. */

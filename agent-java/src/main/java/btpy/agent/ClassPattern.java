@@ -47,13 +47,13 @@ final class ClassPattern {
             if (regex != null) {
                 matchesRegex(text); // this loads the classes for matching on a thread of the agent, as Warmup does for other classes
             }
-        } catch (IllegalArgumentException | StackOverflowError malformed) {
+        } catch (IllegalArgumentException | StackOverflowError syntaxError) {
             throw new ProtocolException("the regular expression " + text + " does not compile in Java");
         }
     }
 
     /** True for the kinds that test supertypes. For these, {@link #matchesText} tests each supertype. */
-    boolean bySupertype() {
+    boolean isBySupertype() {
         return kind == SUBTYPE || kind == SUBTYPE_SIMPLE_NAME;
     }
 
@@ -83,12 +83,12 @@ final class ClassPattern {
         return true;
     }
 
-    private static boolean contains(byte[] bytes, byte[] wanted) {
-        int last = wanted.length - 1;
+    private static boolean contains(byte[] bytes, byte[] part) {
+        int last = part.length - 1;
         for (int at = last; at >= 0 && at < bytes.length; at++) {
-            if (bytes[at] == wanted[last]) {
+            if (bytes[at] == part[last]) {
                 int i = 0;
-                while (i < last && bytes[at - last + i] == wanted[i]) {
+                while (i < last && bytes[at - last + i] == part[i]) {
                     i++;
                 }
                 if (i == last) {
@@ -96,7 +96,7 @@ final class ClassPattern {
                 }
             }
         }
-        return wanted.length == 0;
+        return part.length == 0;
     }
 
     /**
@@ -115,7 +115,7 @@ final class ClassPattern {
     private boolean matchesRegex(String name) {
         try {
             return regex.matcher(new MeteredText(name)).matches();
-        } catch (StackOverflowError | TooManyReads hopeless) {
+        } catch (StackOverflowError | TooManyReads endlessMatch) {
             return false;
         }
     }
@@ -144,8 +144,8 @@ final class ClassPattern {
                 return true;
             }
             if (n < name.length() && g < glob.length()) {
-                char wanted = glob.charAt(g);
-                if (wanted == '?' ? name.charAt(n) != '.' : wanted == name.charAt(n)) {
+                char expectedChar = glob.charAt(g);
+                if (expectedChar == '?' ? name.charAt(n) != '.' : expectedChar == name.charAt(n)) {
                     g++;
                     n++;
                     continue;

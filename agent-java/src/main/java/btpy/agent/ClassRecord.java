@@ -8,7 +8,7 @@ import java.util.Arrays;
  * Inventory} that owns the record guards its mutable fields, unless noted otherwise.
  */
 final class ClassRecord {
-    /** The number the client knows the class by; 0 while it is being loaded. */
+    /** The number by which the client knows the class; 0 while it is being loaded. */
     volatile int id;
     final String name;
     final String loaderName;
@@ -22,20 +22,21 @@ final class ClassRecord {
      * {@link Fingerprint} of the bytes that first reached the transformer, of the bytes that were woven last, and of
      * the bytes at restoring.
      */
-    volatile byte[] original;
-    volatile byte[] latest;
-    volatile byte[] returned;
+    volatile byte[] originalHash;
+    volatile byte[] latestHash;
+    volatile byte[] restoredHash;
 
-    /** Whether another session had already woven the bytes of {@link #latest}. */
-    volatile boolean shared;
+    /** Whether another session had already woven the bytes of {@link #latestHash}. */
+    volatile boolean latestIsShared;
 
     /** The reason why a class does not count as restored. */
     static final String CHANGED = "its class file is not the one it had: somebody else changed it";
 
     /**
-     * The woven form of the bytes with the hash {@link #latest}, if the session may become unattended; otherwise null.
+     * The woven form of the bytes with the hash {@link #latestHash}, if the session may become unattended; otherwise
+     * null.
      */
-    volatile byte[] file;
+    volatile byte[] wovenFile;
 
     /** The woven class for the next retransformation; null: the client must be asked. */
     volatile PrewovenMethods prewoven;
@@ -69,7 +70,8 @@ final class ClassRecord {
      * ended its own work on the class in between.
      */
     boolean isPutBack() {
-        return returned != null && (Arrays.equals(returned, original) || Arrays.equals(returned, latest));
+        return restoredHash != null
+                && (Arrays.equals(restoredHash, originalHash) || Arrays.equals(restoredHash, latestHash));
     }
 
     /** Null if the class was unloaded, or was never seen loaded. */

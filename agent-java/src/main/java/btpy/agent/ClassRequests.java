@@ -29,7 +29,7 @@ final class ClassRequests extends RequestHandler {
      * references to classes.
      */
     private int lastSearch;
-    private long[] searched = {};
+    private long[] searchedClasses = {};
 
     ClassRequests(Link link, Instrumentation instrumentation, Inventory inventory) {
         super(link);
@@ -58,44 +58,45 @@ final class ClassRequests extends RequestHandler {
     }
 
     private void search(int id, Payload request) throws IOException {
-        Watch wanted = new Watch(ClassPattern.list(request));
-        int most = request.size();
+        Watch watch = new Watch(ClassPattern.list(request));
+        int maxListed = request.size();
         int since = request.u4();
         request.end();
         Frame frame = new Frame(Frame.CLASSES, 1 << 16).u4(id);
         int counts = frame.size();
         frame.u4(0).u4(0).u4(0);
-        int loaded = 0;
-        int matched = 0;
-        int listed = 0;
+        int loadedCount = 0;
+        int matchedCount = 0;
+        int listedCount = 0;
         Class<?>[] types = instrumentation.getAllLoadedClasses();
-        long[] before = since == lastSearch ? searched : new long[0];
+        long[] earlierClasses = since == lastSearch ? searchedClasses : new long[0];
         lastSearch = id;
-        searched = new long[types.length];
+        searchedClasses = new long[types.length];
         for (int i = 0; i < types.length; i++) {
             Class<?> type = types[i];
             String name = ClassNames.of(type);
-            searched[i] = (long) System.identityHashCode(type) << 32 | name.hashCode() & 0xFFFFFFFFL;
+            searchedClasses[i] = (long) System.identityHashCode(type) << 32 | name.hashCode() & 0xFFFFFFFFL;
             if (type.isArray()) {
                 continue;
             }
-            loaded++;
-            if (Inventory.isOwn(name) || Arrays.binarySearch(before, searched[i]) >= 0 || !wanted.matchesLoaded(type, name, true)) {
+            loadedCount++;
+            if (Inventory.isOwn(name) || Arrays.binarySearch(earlierClasses, searchedClasses[i]) >= 0
+                    || !watch.matchesLoaded(type, name, true)) {
                 continue;
             }
-            matched++;
+            matchedCount++;
             ClassRecord record = inventory.of(type);
-            if (!Headroom.awaits(frame.size() / 8, PATIENCE_MILLIS)) {
+            if (!Headroom.await(frame.size() / 8, PATIENCE_MILLIS)) {
                 throw new ProtocolException("the heap of the JVM is nearly full");
             }
-            if (listed < most && frame.size() < MAX_MATCHES_BYTES) {
+            if (listedCount < maxListed && frame.size() < MAX_MATCHES_BYTES) {
                 describe(frame, record, type);
-                listed++;
+                listedCount++;
             }
         }
-        sort(searched);
-        wanted.forget();
-        frame.patch(counts, loaded).patch(counts + 4, matched).patch(counts + 8, listed);
+        sort(searchedClasses);
+        watch.forget();
+        frame.patch(counts, loadedCount).patch(counts + 4, matchedCount).patch(counts + 8, listedCount);
         send(frame);
     }
 
@@ -103,12 +104,12 @@ final class ClassRequests extends RequestHandler {
     private static void sort(long[] numbers) {
         for (int gap = numbers.length / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) {
             for (int i = gap; i < numbers.length; i++) {
-                long moved = numbers[i];
+                long number = numbers[i];
                 int at = i;
-                for (; at >= gap && numbers[at - gap] > moved; at -= gap) {
+                for (; at >= gap && numbers[at - gap] > number; at -= gap) {
                     numbers[at] = numbers[at - gap];
                 }
-                numbers[at] = moved;
+                numbers[at] = number;
             }
         }
     }
@@ -119,8 +120,8 @@ final class ClassRequests extends RequestHandler {
         Class<?>[] interfaces = type.getInterfaces();
         frame.u4(record.id).string(record.name).string(record.loaderName);
         frame.string(superclass == null ? "" : ClassNames.of(superclass)).u4(interfaces.length);
-        for (Class<?> implemented : interfaces) {
-            frame.string(ClassNames.of(implemented));
+        for (Class<?> interfaceType : interfaces) {
+            frame.string(ClassNames.of(interfaceType));
         }
         boolean modifiable = instrumentation.isModifiableClass(type);
         frame.u2(type.getModifiers()).bool(modifiable).string(codeSource(type));
@@ -131,7 +132,7 @@ final class ClassRequests extends RequestHandler {
         try {
             java.security.CodeSource source = type.getProtectionDomain().getCodeSource();
             return source == null || source.getLocation() == null ? "" : source.getLocation().toString();
-        } catch (RuntimeException hidden) {
+        } catch (RuntimeException refusal) {
             return "";
         }
     }
@@ -142,17 +143,17 @@ final class ClassRequests extends RequestHandler {
         Frame frame = new Frame(Frame.CLASS_FILES, 1 << 16).u4(id);
         int at = frame.size();
         frame.u4(0);
-        int read = 0;
+        int fileCount = 0;
         for (int classId : ids) {
             Class<?> type = inventory.require(classId).loaded();
             byte[] classFile = type == null ? null : Resources.classFile(type);
-            if (classFile != null && frame.size() + classFile.length > MAX_CLASS_FILES_BYTES && read > 0) {
+            if (classFile != null && frame.size() + classFile.length > MAX_CLASS_FILES_BYTES && fileCount > 0) {
                 break;
             }
             frame.u4(classId).bytes(classFile == null ? new byte[0] : classFile);
-            read++;
+            fileCount++;
         }
-        send(frame.patch(at, read));
+        send(frame.patch(at, fileCount));
     }
 
     /** Reads the supertypes of types that are possibly not loaded, and their supertypes in turn, from class files. */
@@ -163,7 +164,7 @@ final class ClassRequests extends RequestHandler {
             names.add(request.string());
         }
         request.end();
-        Set<String> seen = new HashSet<String>(names);
+        Set<String> visitedNames = new HashSet<String>(names);
         Frame frame = new Frame(Frame.SUPERTYPES, 1 << 12).u4(id);
         int at = frame.size();
         frame.u4(0);
@@ -176,13 +177,13 @@ final class ClassRequests extends RequestHandler {
                 continue;
             }
             frame.string(name).string(header.superclass).u4(header.interfaces.length);
-            for (String implemented : header.interfaces) {
-                frame.string(implemented);
-                if (seen.add(implemented)) {
-                    names.add(implemented);
+            for (String interfaceName : header.interfaces) {
+                frame.string(interfaceName);
+                if (visitedNames.add(interfaceName)) {
+                    names.add(interfaceName);
                 }
             }
-            if (!header.superclass.isEmpty() && seen.add(header.superclass)) {
+            if (!header.superclass.isEmpty() && visitedNames.add(header.superclass)) {
                 names.add(header.superclass);
             }
             count++;

@@ -12,9 +12,9 @@ final class Commands implements Runnable {
 
     private final Tracer tracer;
     private final RequestHandler[] handlers;
-    private final WeaveRequests weaving;
+    private final WeaveRequests weaveRequests;
 
-    private final Payload[] waiting = new Payload[MAX_WAITING];
+    private final Payload[] queue = new Payload[MAX_WAITING];
     private int head;
     private int count;
     private boolean sweep;
@@ -22,19 +22,19 @@ final class Commands implements Runnable {
     private boolean busy;
     private boolean closed;
 
-    Commands(Tracer tracer, WeaveRequests weaving, RequestHandler... others) {
+    Commands(Tracer tracer, WeaveRequests weaveRequests, RequestHandler... otherHandlers) {
         this.tracer = tracer;
-        this.weaving = weaving;
-        handlers = new RequestHandler[others.length + 1];
-        handlers[0] = weaving;
-        System.arraycopy(others, 0, handlers, 1, others.length);
+        this.weaveRequests = weaveRequests;
+        handlers = new RequestHandler[otherHandlers.length + 1];
+        handlers[0] = weaveRequests;
+        System.arraycopy(otherHandlers, 0, handlers, 1, otherHandlers.length);
     }
 
     synchronized void add(Payload request) throws ProtocolException {
         if (count == MAX_WAITING) {
             throw new ProtocolException("more than " + MAX_WAITING + " requests at once");
         }
-        waiting[(head + count++) % MAX_WAITING] = request;
+        queue[(head + count++) % MAX_WAITING] = request;
         notifyAll();
     }
 
@@ -43,7 +43,7 @@ final class Commands implements Runnable {
      * for them.
      */
     synchronized boolean sweep() {
-        if (weaving.clientSearches()) {
+        if (weaveRequests.clientSearches()) {
             return false;
         }
         sweep = true;
@@ -59,7 +59,7 @@ final class Commands implements Runnable {
 
     /** Drops the waiting requests, because the client has closed the connection. */
     synchronized void clear() {
-        Arrays.fill(waiting, null);
+        Arrays.fill(queue, null);
         head = 0;
         count = 0;
     }
@@ -68,11 +68,11 @@ final class Commands implements Runnable {
     synchronized boolean awaitIdle(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (busy || count > 0 || restore) {
-            long left = (deadline - System.nanoTime()) / 1_000_000L;
-            if (left <= 0 || closed) {
+            long remaining = (deadline - System.nanoTime()) / 1_000_000L;
+            if (remaining <= 0 || closed) {
                 return false;
             }
-            pause(left);
+            pause(remaining);
         }
         return true;
     }
@@ -98,14 +98,14 @@ final class Commands implements Runnable {
                         return;
                     }
                     busy = true;
-                    request = count == 0 ? null : waiting[head];
+                    request = count == 0 ? null : queue[head];
                     restoring = request == null && restore;
                     if (restoring) {
                         restore = false;
                     } else if (request == null) {
                         sweep = false;
                     } else {
-                        waiting[head] = null;
+                        queue[head] = null;
                         head = (head + 1) % MAX_WAITING;
                         count--;
                     }
@@ -113,22 +113,22 @@ final class Commands implements Runnable {
                 if (restoring) {
                     tracer.restore();
                 } else if (request == null) {
-                    weaving.weaveSlipped();
+                    weaveRequests.weaveMissed();
                 } else {
                     answer(request);
                 }
             }
-        } catch (Throwable unexpected) {
-            tracer.fail(unexpected);
+        } catch (Throwable failure) {
+            tracer.fail(failure);
         }
     }
 
     private void answer(Payload request) throws Exception {
         try {
             carryOut(request);
-        } catch (ProtocolException broken) {
-            tracer.hangUp(broken.getMessage());
-        } catch (IOException gone) {
+        } catch (ProtocolException protocolError) {
+            tracer.hangUp(protocolError.getMessage());
+        } catch (IOException disconnection) {
             tracer.hangUp(null);
         }
     }
@@ -146,7 +146,7 @@ final class Commands implements Runnable {
     private void pause(long millis) {
         try {
             wait(millis);
-        } catch (InterruptedException nobodysBusiness) {
+        } catch (InterruptedException ignored) {
             // an agent thread has no use for its interrupt flag
         }
     }

@@ -32,13 +32,13 @@ final class Connection {
     private static final int PATIENCE_MILLIS = 2_000;
 
     private final SocketChannel channel;
-    private final ByteBuffer incoming = ByteBuffer.allocateDirect(CHUNK);
-    private final ByteBuffer outgoing = ByteBuffer.allocateDirect(CHUNK);
-    private final Object writing = new Object();
+    private final ByteBuffer input = ByteBuffer.allocateDirect(CHUNK);
+    private final ByteBuffer output = ByteBuffer.allocateDirect(CHUNK);
+    private final Object writeLock = new Object();
 
     Connection(SocketChannel channel) {
         this.channel = channel;
-        ((Buffer) incoming).limit(0);
+        ((Buffer) input).limit(0);
     }
 
     /**
@@ -52,13 +52,13 @@ final class Connection {
         if (proof.type != Payload.PROOF) {
             throw new ProtocolException("no PROOF");
         }
-        byte[] theirs = proof.raw(NONCE);
+        byte[] clientNonce = proof.raw(NONCE);
         byte[] mac = proof.raw(32);
         proof.end();
-        if (!Digest.equal(mac, Digest.hmac(secret, CLIENT, nonce, theirs))) {
+        if (!Digest.equal(mac, Digest.hmac(secret, CLIENT, nonce, clientNonce))) {
             throw new ProtocolException("a wrong PROOF");
         }
-        return new Frame(Frame.WELCOME).raw(Digest.hmac(secret, AGENT, theirs, nonce));
+        return new Frame(Frame.WELCOME).raw(Digest.hmac(secret, AGENT, clientNonce, nonce));
     }
 
     /** The next message of at most {@code limit} bytes, type included. EOFException when the client has closed. */
@@ -67,33 +67,33 @@ final class Connection {
         if (length < 1 || length > limit) {
             throw new ProtocolException("a frame of " + (length & 0xFFFFFFFFL) + " bytes");
         }
-        if (length > LARGE && !Headroom.awaits(2L * length, PATIENCE_MILLIS)) { // its content is copied
+        if (length > LARGE && !Headroom.await(2L * length, PATIENCE_MILLIS)) { // its content is copied
             throw new ProtocolException("the heap of the JVM is nearly full");
         }
         byte[] frame = new byte[length];
-        for (int have = 0; have < length; ) {
+        for (int size = 0; size < length; ) {
             fill();
-            int count = Math.min(incoming.remaining(), length - have);
-            incoming.get(frame, have, count);
-            have += count;
+            int count = Math.min(input.remaining(), length - size);
+            input.get(frame, size, count);
+            size += count;
         }
         return new Payload(frame);
     }
 
     void send(Frame frame) throws IOException {
-        byte[][] chunks = frame.sealed();
+        byte[][] chunks = frame.toChunks();
         int size = frame.size();
         if (size - 4 > Frame.MAX_LENGTH) {
             throw new ProtocolException("a message of " + size + " bytes to the client");
         }
-        synchronized (writing) {
+        synchronized (writeLock) {
             for (int at = 0; at < size; ) {
                 int count = Math.min(Frame.CHUNK, size - at);
-                ((Buffer) outgoing).clear();
-                outgoing.put(chunks[at / Frame.CHUNK], 0, count);
-                ((Buffer) outgoing).flip();
-                while (outgoing.hasRemaining()) {
-                    channel.write(outgoing);
+                ((Buffer) output).clear();
+                output.put(chunks[at / Frame.CHUNK], 0, count);
+                ((Buffer) output).flip();
+                while (output.hasRemaining()) {
+                    channel.write(output);
                 }
                 at += count;
             }
@@ -106,28 +106,28 @@ final class Connection {
             // If memory runs out during close, the channel counts as closed, but a thread can remain in its read. This
             // ends the read directly.
             channel.shutdownInput();
-        } catch (Throwable closedOrExhausted) {
+        } catch (Throwable failure) {
             // closing ends it
         }
         try {
             channel.close();
-        } catch (IOException closedAnyway) {
+        } catch (IOException ignored) {
             // close the descriptor in any case
         }
     }
 
     private int readByte() throws IOException {
         fill();
-        return incoming.get() & 0xFF;
+        return input.get() & 0xFF;
     }
 
     private void fill() throws IOException {
-        if (incoming.hasRemaining()) {
+        if (input.hasRemaining()) {
             return;
         }
-        ((Buffer) incoming).clear();
-        int count = channel.read(incoming);
-        ((Buffer) incoming).flip();
+        ((Buffer) input).clear();
+        int count = channel.read(input);
+        ((Buffer) input).flip();
         if (count < 0) {
             throw new EOFException("the client closed the connection");
         }

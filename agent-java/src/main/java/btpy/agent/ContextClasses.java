@@ -32,36 +32,37 @@ final class ContextClasses {
 
     /** Whether the handler reads a context. */
     static boolean areUsedBy(ClassHeader handler) {
-        return handler != null && !(handler.mentioned(CONTEXTS).isEmpty() && handler.mentioned(SPANS).isEmpty());
+        return handler != null
+                && !(handler.mentionedClasses(CONTEXTS).isEmpty() && handler.mentionedClasses(SPANS).isEmpty());
     }
 
     /** Searches before a handler that reads a context is used. */
     static synchronized void require() {
         if (!Contexts.isSearched()) {
             search();
-            Contexts.searched();
+            Contexts.markSearched();
             search(); // a class that was loaded meanwhile was not reported to this
         }
     }
 
     /** Called by any thread that loads a class; {@code name} has dots or slashes. */
-    static void loading(String name) {
+    static void reportLoading(String name) {
         if (Contexts.isSearched() && Contexts.wants(name.replace('/', '.'))) {
             turnsLeft = TURNS;
         }
     }
 
     /** Searches if it is time to; only the event thread calls it. */
-    static void look() {
-        int left = turnsLeft;
-        if (left > 0) {
-            lookOnce(left);
+    static void searchIfDue() {
+        int turns = turnsLeft;
+        if (turns > 0) {
+            searchInTurn(turns);
         }
     }
 
-    private static synchronized void lookOnce(int left) {
-        turnsLeft = left - 1;
-        int turn = TURNS - left + 1;
+    private static synchronized void searchInTurn(int turns) {
+        turnsLeft = turns - 1;
+        int turn = TURNS - turns + 1;
         if ((turn & turn - 1) == 0) {
             search();
         }
@@ -70,7 +71,7 @@ final class ContextClasses {
     private static void search() {
         for (Class<?> type : instrumentation.getAllLoadedClasses()) {
             if (!type.isArray() && Contexts.wants(ClassNames.of(type))) {
-                Contexts.found(type);
+                Contexts.add(type);
             }
         }
     }

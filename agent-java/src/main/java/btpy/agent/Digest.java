@@ -27,11 +27,11 @@ final class Digest {
             0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
         };
         int[] schedule = new int[64];
-        int whole = message.length & ~63;
-        for (int at = 0; at < whole; at += 64) {
+        int wholeLength = message.length & ~63;
+        for (int at = 0; at < wholeLength; at += 64) {
             compress256(state, schedule, message, at);
         }
-        byte[] tail = padded(message, whole);
+        byte[] tail = padded(message, wholeLength);
         for (int at = 0; at < tail.length; at += 64) {
             compress256(state, schedule, tail, at);
         }
@@ -41,11 +41,11 @@ final class Digest {
     static byte[] sha1(byte[] message) {
         int[] state = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
         int[] schedule = new int[80];
-        int whole = message.length & ~63;
-        for (int at = 0; at < whole; at += 64) {
+        int wholeLength = message.length & ~63;
+        for (int at = 0; at < wholeLength; at += 64) {
             compress1(state, schedule, message, at);
         }
-        byte[] tail = padded(message, whole);
+        byte[] tail = padded(message, wholeLength);
         for (int at = 0; at < tail.length; at += 64) {
             compress1(state, schedule, tail, at);
         }
@@ -160,12 +160,12 @@ final class Digest {
                 : t < 40 ? (b ^ c ^ d) + 0x6ed9eba1
                 : t < 60 ? (b & c | b & d | c & d) + 0x8f1bbcdc
                 : (b ^ c ^ d) + 0xca62c1d6;
-            int next = Integer.rotateLeft(a, 5) + f + e + w[t];
+            int sum = Integer.rotateLeft(a, 5) + f + e + w[t];
             e = d;
             d = c;
             c = Integer.rotateLeft(b, 30);
             b = a;
-            a = next;
+            a = sum;
         }
         state[0] += a;
         state[1] += b;
@@ -205,9 +205,9 @@ final class Digest {
     }
 
     private static byte[] join(byte[] head, byte[] tail) {
-        byte[] joined = new byte[head.length + tail.length];
-        System.arraycopy(head, 0, joined, 0, head.length);
-        System.arraycopy(tail, 0, joined, head.length, tail.length);
-        return joined;
+        byte[] bytes = new byte[head.length + tail.length];
+        System.arraycopy(head, 0, bytes, 0, head.length);
+        System.arraycopy(tail, 0, bytes, head.length, tail.length);
+        return bytes;
     }
 }

@@ -61,8 +61,8 @@ final class EventPump implements Runnable {
     /** The record of an exit without a client. It is the last kept record that a client gets. */
     private byte[] exit;
     /** Whether the client has left, and whether the event thread knows it. */
-    private boolean parting;
-    private volatile boolean parted;
+    private boolean detaching;
+    private volatile boolean detached;
     private boolean finishing;
     private boolean finished;
     /** The client does not accept the rest. */
@@ -78,34 +78,34 @@ final class EventPump implements Runnable {
         this.sweeper = sweeper;
     }
 
-    /** {@code mostKept}: bytes that are kept for a client that joins. */
-    synchronized void begin(Session session, Commands commands, int mostKept) {
+    /** {@code maxKept}: bytes that are kept for a client that joins. */
+    synchronized void begin(Session session, Commands commands, int maxKept) {
         this.session = session;
         this.commands = commands;
         hooks.begin(session);
-        backlog = new Backlog(session, mostKept);
+        backlog = new Backlog(session, maxKept);
         notifyAll();
     }
 
     /**
      * Called when the client leaves, or has left. From then on the event thread keeps records.
      */
-    synchronized void part() {
-        parting = true;
+    synchronized void detachClient() {
+        detaching = true;
         notifyAll();
     }
 
     /** Waits at most {@code millis} until the event thread knows it. Returns whether it does. */
-    synchronized boolean awaitParted(long millis) {
+    synchronized boolean awaitDetached(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
-        while (!parted && !closed) {
-            long left = (deadline - System.nanoTime()) / 1_000_000L;
-            if (left <= 0) {
+        while (!detached && !closed) {
+            long remaining = (deadline - System.nanoTime()) / 1_000_000L;
+            if (remaining <= 0) {
                 return false;
             }
-            pause(left);
+            pause(remaining);
         }
-        return parted;
+        return detached;
     }
 
     /**
@@ -115,8 +115,8 @@ final class EventPump implements Runnable {
         session.forgetShipped();
         credit = FIRST_CREDIT;
         countersSent = new byte[0];
-        parting = false;
-        parted = false;
+        detaching = false;
+        detached = false;
         notifyAll();
     }
 
@@ -172,7 +172,7 @@ final class EventPump implements Runnable {
     }
 
     /** Called when a class for a hook is being loaded. Any thread calls this. */
-    void loading(Hook hook, String name, String loader, int bytes) {
+    void reportLoading(Hook hook, String name, String loader, int bytes) {
         hooks.call(hook, name, loader, (long) bytes);
     }
 
@@ -201,9 +201,9 @@ final class EventPump implements Runnable {
         progressNanos = System.nanoTime();
         notifyAll();
         while (!finished && !closed) {
-            long left = millis - (System.nanoTime() - progressNanos) / 1_000_000L;
-            if (left > 0) {
-                pause(left);
+            long remaining = millis - (System.nanoTime() - progressNanos) / 1_000_000L;
+            if (remaining > 0) {
+                pause(remaining);
             } else if (!forgetting) {
                 forgetting = true;
                 progressNanos = System.nanoTime();
@@ -236,7 +236,7 @@ final class EventPump implements Runnable {
                     working = session != null && !finished;
                     last = finishing;
                     forgets = forgetting;
-                    leaves = parting && !parted;
+                    leaves = detaching && !detached;
                 }
                 if (leaves) {
                     handOver();
@@ -245,16 +245,16 @@ final class EventPump implements Runnable {
                     tracer.leave("its time to live is over");
                     return;
                 }
-                if (!parted && lease.isOver()) {
+                if (!detached && lease.isOver()) {
                     tracer.hangUp("the lease ran out: btpy sent nothing for " + lease.millis() + " ms");
                     continue;
                 }
                 if (working) {
                     int bytes = drain();
-                    outbox.nudge();
+                    outbox.wake();
                     runTimers();
-                    hooks.look();
-                    ContextClasses.look();
+                    hooks.check();
+                    ContextClasses.searchIfDue();
                     runCalls();
                     takeSnapshots();
                     if (forgets) {
@@ -265,7 +265,7 @@ final class EventPump implements Runnable {
                         reportErrors();
                         runCalls();
                         report(true);
-                        finished();
+                        endClient();
                         continue;
                     }
                     long now = System.nanoTime();
@@ -276,15 +276,15 @@ final class EventPump implements Runnable {
                         report = now + REPORT_NANOS;
                         report(false);
                     }
-                    if (!parted && sweeper.isDue(now) && !commands.sweep()) {
+                    if (!detached && sweeper.isDue(now) && !commands.sweep()) {
                         sweeper.request();
                     }
                     interval = bytes > 0 ? WORKING_NANOS : Math.min(interval * 2, RESTING_NANOS);
                 }
-                rest(interval);
+                waitForWork(interval);
             }
-        } catch (Throwable unexpected) {
-            tracer.fail(unexpected);
+        } catch (Throwable failure) {
+            tracer.fail(failure);
         }
     }
 
@@ -296,14 +296,14 @@ final class EventPump implements Runnable {
         drain();
         session.forgetShipped(); // kept records must name their threads again
         report(true);
-        long[] here = new long[Session.MAX_PROBES];
-        backlog.countInto(here);
-        session.handOver(here);
+        long[] keptCounts = new long[Session.MAX_PROBES];
+        backlog.countInto(keptCounts);
+        session.handOver(keptCounts);
         synchronized (this) {
             timers.removeSingle();
             hooks.dropRequests();
             snapshots.clear();
-            parted = true;
+            detached = true;
             notifyAll();
         }
     }
@@ -311,8 +311,8 @@ final class EventPump implements Runnable {
     /** Passes on records from the buffers within the credit, and carries out the requests between them (maps, exits). */
     private int drain() {
         int total = 0;
-        while (parted ? total < FIRST_CREDIT : hasRoom()) {
-            if (!parted && (exit != null || !backlog.isEmpty())) {
+        while (detached ? total < FIRST_CREDIT : hasRoom()) {
+            if (!detached && (exit != null || !backlog.isEmpty())) {
                 total += catchUp();
                 continue;
             }
@@ -342,9 +342,9 @@ final class EventPump implements Runnable {
             chunk = new byte[-bytes <= CHUNK ? CHUNK : session.maxRecord()];
             bytes = session.drain(chunk);
         } else if (bytes > CHUNK / 2 && chunk.length == CHUNK && Headroom.has(LARGE_CHUNK)) {
-            byte[] larger = new byte[LARGE_CHUNK];
-            System.arraycopy(chunk, 0, larger, 0, bytes);
-            chunk = larger;
+            byte[] largerChunk = new byte[LARGE_CHUNK];
+            System.arraycopy(chunk, 0, largerChunk, 0, bytes);
+            chunk = largerChunk;
         }
         return bytes;
     }
@@ -377,7 +377,7 @@ final class EventPump implements Runnable {
     }
 
     private void post(byte[] records, int bytes) {
-        if (parted) {
+        if (detached) {
             backlog.add(records, bytes);
             return;
         }
@@ -387,7 +387,7 @@ final class EventPump implements Runnable {
     }
 
     private void post(Frame frame) {
-        if (parted) {
+        if (detached) {
             backlog.add(frame);
             return;
         }
@@ -396,7 +396,7 @@ final class EventPump implements Runnable {
     }
 
     private boolean hasRoom() {
-        return parted || !outbox.isFull() && hasCredit();
+        return detached || !outbox.isFull() && hasCredit();
     }
 
     private synchronized boolean hasCredit() {
@@ -409,7 +409,7 @@ final class EventPump implements Runnable {
             record.putInt(EXIT_BYTES).putInt(request.template).putInt(request.site).putInt(request.probe);
             record.putLong(request.nanos).putLong(0).put((byte) INT).putInt(request.argument).put((byte) END);
             byte[] bytes = record.array();
-            if (parted) {
+            if (detached) {
                 exit = bytes;
                 commands.restore();
             } else {
@@ -424,15 +424,15 @@ final class EventPump implements Runnable {
         Frame frame = new Frame(Frame.MAP, 1 << 12).u4(request.template).u8(request.nanos);
         int at = frame.size();
         frame.u4(0);
-        int known = 0;
+        int mapCount = 0;
         for (int map : request.maps) {
             byte[] content = map < 0 ? null : session.mapContent(map & Request.FLUSH - 1, (map & Request.FLUSH) != 0, room(frame));
             if (content != null) {
                 frame.raw(content);
-                known++;
+                mapCount++;
             }
         }
-        post(frame.patch(at, known));
+        post(frame.patch(at, mapCount));
     }
 
     private void reportRestraints() {
@@ -459,16 +459,16 @@ final class EventPump implements Runnable {
             Frame frame = new Frame(Frame.MAPS, 1 << 12).u4(snapshot[0][0]);
             int at = frame.size();
             frame.u4(0);
-            int known = 0;
+            int mapCount = 0;
             for (int map : snapshot[1]) {
                 byte[] content = session.mapContent(map, false, room(frame));
                 if (content != null) {
                     frame.raw(content);
-                    known++;
+                    mapCount++;
                 }
             }
             postStacks();
-            outbox.post(frame.patch(at, known));
+            outbox.post(frame.patch(at, mapCount));
         }
     }
 
@@ -480,7 +480,7 @@ final class EventPump implements Runnable {
 
     /** Runs the hooks that are due now, without the hooks that these cause. */
     private void runCalls() throws IllegalAccessException {
-        for (int waiting = hooks.waiting(); waiting > 0; waiting--) {
+        for (int callCount = hooks.waiting(); callCount > 0; callCount--) {
             Hook.Call call = hooks.take();
             if (call.fire == null) {
                 answer(new Frame(Frame.DONE).u4((Integer) call.arguments[0]).string(""));
@@ -492,7 +492,7 @@ final class EventPump implements Runnable {
 
     /** Answers the requester, if it is still connected. */
     private void answer(Frame frame) {
-        if (!parted) {
+        if (!detached) {
             outbox.post(frame);
         }
     }
@@ -502,8 +502,8 @@ final class EventPump implements Runnable {
         String error = "";
         try {
             fire.invoke(null, arguments);
-        } catch (InvocationTargetException escaped) {
-            error = "the handler failed: " + escaped.getCause();
+        } catch (InvocationTargetException failure) {
+            error = "the handler failed: " + failure.getCause();
         }
         while (drain() > 0) {
             continue;
@@ -525,21 +525,21 @@ final class EventPump implements Runnable {
         System.arraycopy(errors, 0, frame, 1, errors.length);
         try {
             Payload rows = new Payload(frame);
-            for (int left = rows.count(21); left > 0; left--) {
+            for (int remaining = rows.count(21); remaining > 0; remaining--) {
                 int probe = rows.u4();
                 int position = rows.u4();
                 String kind = ProbeError.name(rows.u1());
                 long count = rows.u8();
-                hooks.failed(probe, position, kind, count, rows.string());
+                hooks.reportFailure(probe, position, kind, count, rows.string());
             }
-        } catch (ProtocolException impossible) {
-            throw new AssertionError(impossible);
+        } catch (ProtocolException ignored) {
+            throw new AssertionError(ignored);
         }
     }
 
     /** Sends ERRORS if there are new ones, and COUNTERS if they changed or this is the last report. */
     private void report(boolean last) {
-        if (parted && !hooks.has(Hook.PROBE_FAILED)) {
+        if (detached && !hooks.has(Hook.PROBE_FAILED)) {
             return; // they add up
         }
         reportErrors();
@@ -550,7 +550,7 @@ final class EventPump implements Runnable {
         }
     }
 
-    private synchronized void finished() {
+    private synchronized void endClient() {
         finished = true;
         notifyAll();
     }
@@ -570,7 +570,7 @@ final class EventPump implements Runnable {
     }
 
     /** Waits until another thread wakes the event thread, a timer or a hook is due, or the interval ends. */
-    private synchronized void rest(long interval) {
+    private synchronized void waitForWork(long interval) {
         if (closed) {
             return;
         }
@@ -584,7 +584,7 @@ final class EventPump implements Runnable {
     private void pause(long millis) {
         try {
             wait(millis);
-        } catch (InterruptedException nobodysBusiness) {
+        } catch (InterruptedException ignored) {
             // an agent thread has no use for its interrupt flag
         }
     }

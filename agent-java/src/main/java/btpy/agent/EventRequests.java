@@ -61,7 +61,7 @@ final class EventRequests extends RequestHandler {
                 events.runEvery(period, site, fire);
                 done(id, "");
             }
-        } catch (NoSuchMethodException absent) {
+        } catch (NoSuchMethodException missingMethod) {
             done(id, handler + " has no fire(int)");
         }
     }
@@ -85,17 +85,18 @@ final class EventRequests extends RequestHandler {
         try {
             hook = new Hook(probe, kind, number, kind == Hook.CLASS_LOADED ? new Watch(patterns) : null,
                 kind == Hook.MEMORY_LOW ? new MemoryPools(patterns, number) : null, sampler(kind, number), lines, site, fire);
-        } catch (IllegalArgumentException nothing) {
-            done(id, nothing.getMessage());
+        } catch (IllegalArgumentException mismatch) {
+            done(id, mismatch.getMessage());
             return;
-        } catch (LinkageError absent) {
+        } catch (LinkageError missingClass) {
             done(id, "this JVM has no module java.management");
             return;
         }
         events.hook(hook);
         if (kind == Hook.CLASS_LOADED) {
-            for (Class<?> loaded : instrumentation.getAllLoadedClasses()) {
-                hook.classes.matchesLoaded(loaded, ClassNames.of(loaded), false); // learns the names of subtypes
+            for (Class<?> loadedType : instrumentation.getAllLoadedClasses()) {
+                // learns the names of subtypes
+                hook.classes.matchesLoaded(loadedType, ClassNames.of(loadedType), false);
             }
             hook.classes.forget();
             weaving.listen();

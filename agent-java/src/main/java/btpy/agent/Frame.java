@@ -87,13 +87,13 @@ final class Frame {
 
     /** The bytes without a count. */
     Frame raw(byte[] source, int offset, int count) {
-        for (int left = count; left > 0; ) {
-            byte[] chunk = chunk(size, left);
+        for (int remaining = count; remaining > 0; ) {
+            byte[] chunk = chunk(size, remaining);
             int at = size % CHUNK;
-            int part = Math.min(left, chunk.length - at);
-            System.arraycopy(source, offset + count - left, chunk, at, part);
+            int part = Math.min(remaining, chunk.length - at);
+            System.arraycopy(source, offset + count - remaining, chunk, at, part);
             size += part;
-            left -= part;
+            remaining -= part;
         }
         return this;
     }
@@ -136,7 +136,7 @@ final class Frame {
     /**
      * The arrays with the frame, including its length. All except the last are full, and {@link #size} bytes are valid.
      */
-    byte[][] sealed() {
+    byte[][] toChunks() {
         putU4(0, size - 4);
         return chunks;
     }

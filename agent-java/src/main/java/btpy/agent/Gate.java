@@ -15,13 +15,13 @@ final class Gate {
         boolean interrupted = false;
         synchronized (this) {
             while (!open) {
-                long left = (deadline - System.nanoTime()) / 1_000_000L;
-                if (left <= 0) {
+                long remaining = (deadline - System.nanoTime()) / 1_000_000L;
+                if (remaining <= 0) {
                     break;
                 }
                 try {
-                    wait(left);
-                } catch (InterruptedException later) {
+                    wait(remaining);
+                } catch (InterruptedException interruption) {
                     interrupted = true;
                 }
             }

@@ -44,12 +44,12 @@ final class HandlerClasses {
         }
         try {
             verify(name, classFile);
-            Warmup.of(classFile);
+            Warmup.loadClassesOf(classFile);
             Memory.instance().defineClass(name, classFile);
             return null;
-        } catch (LinkageError | ClassNotFoundException refused) {
+        } catch (LinkageError | ClassNotFoundException failure) {
             // another session may have defined it meanwhile
-            return find(name) != null ? null : name + ": " + refused;
+            return find(name) != null ? null : name + ": " + failure;
         }
     }
 
@@ -65,7 +65,7 @@ final class HandlerClasses {
         }
         try {
             return Class.forName(name, false, null);
-        } catch (ClassNotFoundException absent) {
+        } catch (ClassNotFoundException missingClass) {
             return null;
         }
     }
@@ -102,9 +102,9 @@ final class HandlerClasses {
         }
 
         @Override
-        protected Class<?> findClass(String wanted) throws ClassNotFoundException {
-            if (!wanted.equals(name)) {
-                throw new ClassNotFoundException(wanted);
+        protected Class<?> findClass(String requestedName) throws ClassNotFoundException {
+            if (!requestedName.equals(name)) {
+                throw new ClassNotFoundException(requestedName);
             }
             return defineClass(name, classFile, 0, classFile.length);
         }

@@ -67,7 +67,7 @@ final class Hooks {
     }
 
     /** Calls the hooks for errors of probes; a hook is not called for its own errors. */
-    synchronized void failed(int probe, int position, String kind, long count, String message) {
+    synchronized void reportFailure(int probe, int position, String kind, long count, String message) {
         for (Hook hook : hooks) {
             if (hook.kind == Hook.PROBE_FAILED && hook.probe == probe) {
                 return;
@@ -81,40 +81,40 @@ final class Hooks {
     }
 
     /** Checks the memory pools and the threads for hooks. Only the event thread calls it. */
-    void look() {
-        for (Hook hook : watching()) {
-            List<Hook.Call> due = new ArrayList<Hook.Call>(0);
+    void check() {
+        for (Hook hook : watchingHooks()) {
+            List<Hook.Call> dueCalls = new ArrayList<Hook.Call>(0);
             if (hook.pools != null) {
-                hook.pools.look(hook, System.nanoTime(), due);
+                hook.pools.look(hook, System.nanoTime(), dueCalls);
             } else {
-                String change = hook.sampler.look(hook, System.nanoTime(), due);
+                String change = hook.sampler.look(hook, System.nanoTime(), dueCalls);
                 if (change != null) {
                     session.sampledAtAnotherRate(hook.probe, hook.position(), change);
                 }
             }
             synchronized (this) {
-                for (Hook.Call call : due) {
+                for (Hook.Call call : dueCalls) {
                     enqueue(hook, call);
                 }
             }
         }
     }
 
-    private synchronized List<Hook> watching() {
-        List<Hook> watching = new ArrayList<Hook>(0);
+    private synchronized List<Hook> watchingHooks() {
+        List<Hook> watchers = new ArrayList<Hook>(0);
         for (int i = 0; i < hooks.size(); i++) {
             if (hooks.get(i).pools != null || hooks.get(i).sampler != null) {
-                watching.add(hooks.get(i));
+                watchers.add(hooks.get(i));
             }
         }
-        return watching;
+        return watchers;
     }
 
     private void enqueue(Hook hook, Hook.Call call) {
         if (calls.size() < MAX_CALLS) {
             calls.add(call);
         } else {
-            session.missed(hook.probe);
+            session.countMissed(hook.probe);
         }
     }
 
@@ -128,7 +128,7 @@ final class Hooks {
 
     /** Drops the requests that wait for an answer; the calls stay. */
     synchronized void dropRequests() {
-        for (int waiting = calls.size(); waiting > 0; waiting--) {
+        for (int callCount = calls.size(); callCount > 0; callCount--) {
             Hook.Call call = calls.remove();
             if (call.fire != null) {
                 calls.add(call);

@@ -32,14 +32,14 @@ final class Inventory {
     private final Map<Integer, ClassRecord> byIdentity = new HashMap<Integer, ClassRecord>();
 
     /** By name, the classes about which the agent asked during loading, and which it has not seen loaded yet. */
-    private final Map<String, ClassRecord> arriving = new HashMap<String, ClassRecord>();
+    private final Map<String, ClassRecord> loadingRecords = new HashMap<String, ClassRecord>();
     private final List<LoaderFact> loaders = new ArrayList<LoaderFact>();
 
     private static final class LoaderFact extends WeakReference<ClassLoader> {
         final boolean seesHandlers;
 
         /** Names of the handlers that the JVM has found through it. */
-        private final Set<String> linked = new HashSet<String>();
+        private final Set<String> handlers = new HashSet<String>();
 
         LoaderFact(ClassLoader loader, boolean seesHandlers) {
             super(loader);
@@ -47,19 +47,19 @@ final class Inventory {
         }
 
         synchronized boolean knows(String runtimeClass) {
-            return linked.contains(runtimeClass);
+            return handlers.contains(runtimeClass);
         }
 
-        synchronized void found(String runtimeClass) {
-            linked.add(runtimeClass);
+        synchronized void addHandler(String runtimeClass) {
+            handlers.add(runtimeClass);
         }
     }
 
     /** The record of a loaded class, made if there is none. */
     synchronized ClassRecord of(Class<?> type) {
-        ClassRecord known = find(type);
-        if (known != null) {
-            return known;
+        ClassRecord record = find(type);
+        if (record != null) {
+            return record;
         }
         ClassLoader loader = type.getClassLoader();
         return enter(new ClassRecord(ClassNames.of(type), loader, loaderName(loader)), type);
@@ -72,22 +72,23 @@ final class Inventory {
                 return record;
             }
         }
-        if (arriving.isEmpty()) {
+        if (loadingRecords.isEmpty()) {
             return null;
         }
         String name = ClassNames.of(type);
         ClassLoader loader = type.getClassLoader();
-        ClassRecord before = null;
-        for (ClassRecord arrived = arriving.get(name); arrived != null; before = arrived, arrived = arrived.next) {
-            if (arrived.loader.get() == loader) {
-                if (before != null) {
-                    before.next = arrived.next;
-                } else if (arrived.next != null) {
-                    arriving.put(name, arrived.next);
+        ClassRecord previousRecord = null;
+        for (ClassRecord loadingRecord = loadingRecords.get(name); loadingRecord != null;
+                previousRecord = loadingRecord, loadingRecord = loadingRecord.next) {
+            if (loadingRecord.loader.get() == loader) {
+                if (previousRecord != null) {
+                    previousRecord.next = loadingRecord.next;
+                } else if (loadingRecord.next != null) {
+                    loadingRecords.put(name, loadingRecord.next);
                 } else {
-                    arriving.remove(name);
+                    loadingRecords.remove(name);
                 }
-                return enter(arrived, type);
+                return enter(loadingRecord, type);
             }
         }
         return null;
@@ -108,25 +109,25 @@ final class Inventory {
     }
 
     /** Adds a class that is being loaded, about which the client was asked. */
-    synchronized void arrive(ClassRecord record) {
-        record.next = arriving.get(record.name);
-        arriving.put(record.name, record);
+    synchronized void addLoading(ClassRecord record) {
+        record.next = loadingRecords.get(record.name);
+        loadingRecords.put(record.name, record);
     }
 
     /** Searches for arrived classes among the loaded ones. Returns true if all were found. */
-    boolean settle(Class<?>[] loaded) {
+    boolean findLoaded(Class<?>[] loadedTypes) {
         synchronized (this) {
-            if (arriving.isEmpty()) {
+            if (loadingRecords.isEmpty()) {
                 return true;
             }
         }
-        for (Class<?> type : loaded) {
+        for (Class<?> type : loadedTypes) {
             if (!type.isArray()) {
                 find(type);
             }
         }
         synchronized (this) {
-            return arriving.isEmpty();
+            return loadingRecords.isEmpty();
         }
     }
 
@@ -138,10 +139,10 @@ final class Inventory {
                 woven.add(record);
             }
         }
-        for (ClassRecord first : arriving.values()) {
-            for (ClassRecord later = first; later != null; later = later.next) {
-                if (later.woven) {
-                    woven.add(later);
+        for (ClassRecord newest : loadingRecords.values()) {
+            for (ClassRecord record = newest; record != null; record = record.next) {
+                if (record.woven) {
+                    woven.add(record);
                 }
             }
         }
@@ -210,14 +211,14 @@ final class Inventory {
         if (isOfJdk(loader)) {
             return true;
         }
-        LoaderFact known = fact(loader);
-        if (known != null) {
-            return known.seesHandlers;
+        LoaderFact fact = fact(loader);
+        if (fact != null) {
+            return fact.seesHandlers;
         }
         boolean sees;
         try {
             sees = Class.forName(Starter.class.getName(), false, loader) == Starter.class;
-        } catch (Throwable refused) {
+        } catch (Throwable failure) {
             sees = false;
         }
         synchronized (loaders) {
@@ -229,7 +230,7 @@ final class Inventory {
     /** Whether a class file has been woven. */
     static boolean isWoven(byte[] classFile) {
         ClassHeader header = ClassHeader.parse(classFile);
-        return header != null && !header.mentioned(HANDLERS).isEmpty();
+        return header != null && !header.mentionedClasses(HANDLERS).isEmpty();
     }
 
     /**
@@ -242,7 +243,7 @@ final class Inventory {
             return null;
         }
         ClassHeader header = ClassHeader.parse(woven);
-        return header == null ? "its woven class file cannot be read" : find(loader, header.mentioned(HANDLERS));
+        return header == null ? "its woven class file cannot be read" : find(loader, header.mentionedClasses(HANDLERS));
     }
 
     /** The same for a prewoven class: the constants that it adds to those of the class. */
@@ -258,11 +259,11 @@ final class Inventory {
             }
             try {
                 Class.forName(handler, false, loader);
-            } catch (Throwable refused) {
+            } catch (Throwable failure) {
                 return "its loader " + loaderName(loader) + " does not find " + handler;
             }
             if (fact != null) {
-                fact.found(handler);
+                fact.addHandler(handler);
             }
         }
         return null;
@@ -271,11 +272,11 @@ final class Inventory {
     private LoaderFact fact(ClassLoader loader) {
         synchronized (loaders) {
             for (int i = loaders.size() - 1; i >= 0; i--) {
-                ClassLoader known = loaders.get(i).get();
-                if (known == loader) {
+                ClassLoader candidate = loaders.get(i).get();
+                if (candidate == loader) {
                     return loaders.get(i);
                 }
-                if (known == null) {
+                if (candidate == null) {
                     loaders.remove(i);
                 }
             }

@@ -18,10 +18,10 @@ final class Jdk9 {
 
     /** Exports packages of java.base to the module of the agent. */
     static void export(Instrumentation instrumentation, String... packages) {
-        Set<Module> ours = Collections.singleton(Jdk9.class.getModule());
+        Set<Module> ownModules = Collections.singleton(Jdk9.class.getModule());
         Map<String, Set<Module>> exports = new HashMap<String, Set<Module>>();
         for (String name : packages) {
-            exports.put(name, ours);
+            exports.put(name, ownModules);
         }
         instrumentation.redefineModule(Object.class.getModule(), new HashSet<Module>(), exports,
             new HashMap<String, Set<Module>>(), new HashSet<Class<?>>(), new HashMap<Class<?>, java.util.List<Class<?>>>());
@@ -29,18 +29,18 @@ final class Jdk9 {
 
     /** Lets a module use the handlers, which are in the module of the agent. Unnamed modules can from the start. */
     static void read(Module module) {
-        Module ours = Jdk9.class.getModule();
-        if (module != null && module.isNamed() && !module.canRead(ours)) {
-            Modules.addExports(ours, "btpy.handlers", module);
-            Modules.addReads(module, ours);
+        Module ownModule = Jdk9.class.getModule();
+        if (module != null && module.isNamed() && !module.canRead(ownModule)) {
+            Modules.addExports(ownModule, "btpy.handlers", module);
+            Modules.addReads(module, ownModule);
         }
     }
 
     /** Lets the module of a class access all members of the handlers, as JFR does with the classes of events. */
     static void openHandlers(Class<?> user) {
-        Module ours = Jdk9.class.getModule();
-        Modules.addReads(ours, user.getModule());
-        Modules.addOpens(ours, "btpy.handlers", user.getModule());
+        Module ownModule = Jdk9.class.getModule();
+        Modules.addReads(ownModule, user.getModule());
+        Modules.addOpens(ownModule, "btpy.handlers", user.getModule());
     }
 
     static void readFromBase() {

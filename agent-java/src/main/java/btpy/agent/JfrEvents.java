@@ -20,7 +20,7 @@ final class JfrEvents {
     /** The number of sessions that write events of each type; 0: JFR does not know it any more. */
     private static final Map<Class<?>, Integer> SESSIONS = new HashMap<Class<?>, Integer>();
 
-    private final Set<Class<?>> own = new LinkedHashSet<Class<?>>();
+    private final Set<Class<?>> ownTypes = new LinkedHashSet<Class<?>>();
 
     /** Whether the class is the class of an event. */
     static boolean isEvent(byte[] classFile) {
@@ -32,17 +32,18 @@ final class JfrEvents {
     String define(String name, byte[] classFile) {
         synchronized (SESSIONS) {
             try {
-                String refused = unavailable();
-                if (refused == null && SESSIONS.size() >= MOST_TYPES && HandlerClasses.find(name) == null) {
-                    refused = "JFR: this JVM has " + MOST_TYPES + " types of events of btpy already, and none is unloaded before the JVM ends";
+                String refusal = unavailability();
+                if (refusal == null && SESSIONS.size() >= MOST_TYPES && HandlerClasses.find(name) == null) {
+                    refusal = "JFR: this JVM has " + MOST_TYPES
+                            + " types of events of btpy already, and none is unloaded before the JVM ends";
                 }
-                if (refused == null) {
+                if (refusal == null) {
                     Platform.openHandlers(recorder());
-                    refused = HandlerClasses.define(name, classFile);
+                    refusal = HandlerClasses.define(name, classFile);
                 }
-                return refused == null ? register(Class.forName(name, true, null)) : refused;
-            } catch (ReflectiveOperationException | LinkageError failed) {
-                return "JFR: " + cause(failed);
+                return refusal == null ? register(Class.forName(name, true, null)) : refusal;
+            } catch (ReflectiveOperationException | LinkageError failure) {
+                return "JFR: " + cause(failure);
             }
         }
     }
@@ -50,27 +51,27 @@ final class JfrEvents {
     /** Takes the types of this session out of JFR, unless another session writes such events. */
     void unregister() {
         synchronized (SESSIONS) {
-            for (Class<?> type : own) {
-                int others = SESSIONS.get(type) - 1;
-                SESSIONS.put(type, others);
+            for (Class<?> type : ownTypes) {
+                int otherSessions = SESSIONS.get(type) - 1;
+                SESSIONS.put(type, otherSessions);
                 try {
-                    if (others == 0) {
+                    if (otherSessions == 0) {
                         recorder().getMethod("unregister", Class.class).invoke(null, type);
                     }
-                } catch (ReflectiveOperationException | LinkageError failed) {
+                } catch (ReflectiveOperationException | LinkageError failure) {
                     // a type without events stays registered
                 }
             }
-            own.clear();
+            ownTypes.clear();
         }
     }
 
     private String register(Class<?> type) throws ReflectiveOperationException {
-        if (own.contains(type)) {
+        if (ownTypes.contains(type)) {
             return null;
         }
-        Integer known = SESSIONS.get(type);
-        int sessions = known == null ? 0 : known;
+        Integer earlierSessions = SESSIONS.get(type);
+        int sessions = earlierSessions == null ? 0 : earlierSessions;
         if (sessions == 0) {
             String name = nameOf(type);
             if (isTaken(name)) {
@@ -79,14 +80,14 @@ final class JfrEvents {
             recorder().getMethod("register", Class.class).invoke(null, type);
         }
         SESSIONS.put(type, sessions + 1);
-        own.add(type);
+        ownTypes.add(type);
         return null;
     }
 
     /** Whether the application, or another session, has an event of this name with other fields. */
     private boolean isTaken(String name) throws ReflectiveOperationException {
         for (Map.Entry<Class<?>, Integer> entry : SESSIONS.entrySet()) {
-            if (entry.getValue() > 0 && !own.contains(entry.getKey()) && nameOf(entry.getKey()).equals(name)) {
+            if (entry.getValue() > 0 && !ownTypes.contains(entry.getKey()) && nameOf(entry.getKey()).equals(name)) {
                 return true;
             }
         }
@@ -105,7 +106,7 @@ final class JfrEvents {
 
     /** Whether this session has an event of this name: of a probe that the client has replaced. */
     private boolean isOwn(String name) throws ReflectiveOperationException {
-        for (Class<?> type : own) {
+        for (Class<?> type : ownTypes) {
             if (nameOf(type).equals(name)) {
                 return true;
             }
@@ -124,11 +125,11 @@ final class JfrEvents {
     }
 
     /** Null, or the reason why this JVM records no events. */
-    private static String unavailable() throws ReflectiveOperationException {
+    private static String unavailability() throws ReflectiveOperationException {
         try {
             boolean available = Boolean.TRUE.equals(recorder().getMethod("isAvailable").invoke(null));
             return available ? null : "no JFR: this JVM was built or started without Flight Recorder";
-        } catch (ClassNotFoundException absent) {
+        } catch (ClassNotFoundException missingClass) {
             return "no JFR: this JVM has no module jdk.jfr";
         }
     }
@@ -137,7 +138,9 @@ final class JfrEvents {
         return Class.forName("jdk.jfr.FlightRecorder", true, null);
     }
 
-    private static Throwable cause(Throwable failed) {
-        return failed instanceof InvocationTargetException && failed.getCause() != null ? failed.getCause() : failed;
+    private static Throwable cause(Throwable failure) {
+        return failure instanceof InvocationTargetException && failure.getCause() != null
+                ? failure.getCause()
+                : failure;
     }
 }

@@ -21,11 +21,11 @@ final class Lease {
     private static final long LONGEST_STEP_NANOS = 500_000_000L;
 
     private volatile long limitNanos = HANDSHAKE_MILLIS * 1_000_000L;
-    private volatile long heardNanos = System.nanoTime();
+    private volatile long renewedNanos = System.nanoTime();
 
     /** Used only by the checking thread. */
-    private long lastHeardNanos = heardNanos;
-    private long lookedNanos = heardNanos;
+    private long lastRenewedNanos = renewedNanos;
+    private long checkedNanos = renewedNanos;
     private long silentNanos;
 
     void set(int millis) {
@@ -37,21 +37,21 @@ final class Lease {
         return limitNanos / 1_000_000L;
     }
 
-    void heard() {
-        heardNanos = System.nanoTime();
+    void renew() {
+        renewedNanos = System.nanoTime();
     }
 
     /** One thread calls it many times a second. */
     boolean isOver() {
         long now = System.nanoTime();
-        long heard = heardNanos;
-        if (heard != lastHeardNanos) {
-            lastHeardNanos = heard;
+        long newestNanos = renewedNanos;
+        if (newestNanos != lastRenewedNanos) {
+            lastRenewedNanos = newestNanos;
             silentNanos = 0;
         } else {
-            silentNanos += Math.min(now - lookedNanos, LONGEST_STEP_NANOS);
+            silentNanos += Math.min(now - checkedNanos, LONGEST_STEP_NANOS);
         }
-        lookedNanos = now;
+        checkedNanos = now;
         return silentNanos > limitNanos;
     }
 }

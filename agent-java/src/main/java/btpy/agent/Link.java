@@ -14,37 +14,37 @@ final class Link {
         return connection != null;
     }
 
-    boolean is(Connection other) {
-        return connection == other;
+    boolean isCurrent(Connection candidate) {
+        return connection == candidate;
     }
 
     void send(Frame frame) throws IOException {
-        Connection present = connection;
-        if (present == null) {
+        Connection currentConnection = connection;
+        if (currentConnection == null) {
             throw new IOException("nobody is connected");
         }
         try {
-            present.send(frame);
-        } catch (IOException gone) {
+            currentConnection.send(frame);
+        } catch (IOException disconnection) {
             cut();
-            throw gone;
+            throw disconnection;
         }
     }
 
     /** Ends the connection. The reading thread will notice it. */
     void cut() {
-        Connection present = connection;
-        if (present != null) {
-            present.close();
+        Connection currentConnection = connection;
+        if (currentConnection != null) {
+            currentConnection.close();
         }
     }
 
     /** Ends reads and writes of other threads, too. */
     void close() {
-        Connection present = connection;
+        Connection currentConnection = connection;
         connection = null;
-        if (present != null) {
-            present.close();
+        if (currentConnection != null) {
+            currentConnection.close();
         }
     }
 }

@@ -11,12 +11,12 @@ import java.util.List;
  * to the application and do not change.
  */
 final class MemoryPools {
-    private static final long APART_NANOS = 100_000_000L;
+    private static final long INTERVAL_NANOS = 100_000_000L;
 
     private final List<MemoryPoolMXBean> pools = new ArrayList<MemoryPoolMXBean>();
-    private final List<Boolean> full = new ArrayList<Boolean>();
+    private final List<Boolean> fullStates = new ArrayList<Boolean>();
     private final int perMille;
-    private long due;
+    private long dueNanos;
 
     /**
      * The pools whose names match. Without names: the bounded pools with a usage threshold, except those that fill up between two
@@ -34,7 +34,7 @@ final class MemoryPools {
             }
             if (matches) {
                 pools.add(pool);
-                full.add(Boolean.FALSE);
+                fullStates.add(Boolean.FALSE);
             }
             all.append(all.length() == 0 ? "" : ", ").append(pool.getName());
         }
@@ -48,22 +48,22 @@ final class MemoryPools {
      * System.nanoTime.
      */
     void look(Hook hook, long now, List<Hook.Call> calls) {
-        if (due != 0 && now - due < 0) {
+        if (dueNanos != 0 && now - dueNanos < 0) {
             return;
         }
-        due = now + APART_NANOS | 1;
+        dueNanos = now + INTERVAL_NANOS | 1;
         for (int i = 0; i < pools.size(); i++) {
             MemoryUsage usage = pools.get(i).getUsage();
             if (usage == null) {
                 continue; // the pool no longer exists
             }
             // A heap pool without its own limit may use the whole heap.
-            long most = usage.getMax() > 0 ? usage.getMax() : Runtime.getRuntime().maxMemory();
-            boolean above = usage.getUsed() / 1000 * 1000 >= most / 1000 * perMille;
-            if (above && !full.get(i)) {
-                calls.add(hook.call(pools.get(i).getName(), usage.getUsed(), most));
+            long maxBytes = usage.getMax() > 0 ? usage.getMax() : Runtime.getRuntime().maxMemory();
+            boolean above = usage.getUsed() / 1000 * 1000 >= maxBytes / 1000 * perMille;
+            if (above && !fullStates.get(i)) {
+                calls.add(hook.call(pools.get(i).getName(), usage.getUsed(), maxBytes));
             }
-            full.set(i, above);
+            fullStates.set(i, above);
         }
     }
 }

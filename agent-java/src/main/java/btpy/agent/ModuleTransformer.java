@@ -14,14 +14,14 @@ final class ModuleTransformer extends Transformer {
 
     @Override
     public byte[] transform(Module module, ClassLoader loader, String internalName, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
-        byte[] changed = transform(loader, internalName, redefined, domain, bytes);
-        if (changed != null) {
+        byte[] newBytes = transform(loader, internalName, redefined, domain, bytes);
+        if (newBytes != null) {
             try {
                 Jdk9.read(module);
-            } catch (Throwable unexpected) { // usually a stack overflow: the class stays unchanged
+            } catch (Throwable ignored) { // usually a stack overflow: the class stays unchanged
                 return null;
             }
         }
-        return changed;
+        return newBytes;
     }
 }

@@ -12,7 +12,7 @@ import java.io.IOException;
  */
 final class Outbox implements Runnable {
     /** It is full at this number of waiting bytes. */
-    private int full = 4 << 20;
+    private int maxBytes = 4 << 20;
 
     private static final class Node {
         final Frame frame;
@@ -30,7 +30,7 @@ final class Outbox implements Runnable {
     private Node lastUrgent;
     private Node first;
     private Node last;
-    private int waiting;
+    private int waitingBytes;
     private boolean writing;
     private boolean closed;
 
@@ -62,7 +62,7 @@ final class Outbox implements Runnable {
     }
 
     /**
-     * Like {@link #post}, but it wakes no thread: the message goes with the next one, or at the next {@link #nudge}.
+     * Like {@link #post}, but it wakes no thread: the message goes with the next one, or at the next {@link #wake}.
      */
     void put(Frame frame) {
         Node node = new Node(frame, null);
@@ -72,18 +72,18 @@ final class Outbox implements Runnable {
     }
 
     /** Sends what waits. */
-    synchronized void nudge() {
+    synchronized void wake() {
         if (first != null) {
             notifyAll();
         }
     }
 
     synchronized boolean isFull() {
-        return waiting > full;
+        return waitingBytes > maxBytes;
     }
 
-    synchronized void bound(int bytes) {
-        full = Math.min(full, bytes);
+    synchronized void setLimit(int bytes) {
+        maxBytes = Math.min(maxBytes, bytes);
     }
 
     /**
@@ -91,7 +91,7 @@ final class Outbox implements Runnable {
      * the target.
      */
     synchronized void awaitRoom() {
-        while (waiting > full && !closed) {
+        while (waitingBytes > maxBytes && !closed) {
             pause(0);
         }
     }
@@ -100,11 +100,11 @@ final class Outbox implements Runnable {
     synchronized boolean flush(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (!closed && (first != null || firstUrgent != null || writing)) {
-            long left = (deadline - System.nanoTime()) / 1_000_000L;
-            if (left <= 0) {
+            long remaining = (deadline - System.nanoTime()) / 1_000_000L;
+            if (remaining <= 0) {
                 return false;
             }
-            pause(left);
+            pause(remaining);
         }
         return true;
     }
@@ -113,7 +113,7 @@ final class Outbox implements Runnable {
     synchronized void clear() {
         first = null;
         firstUrgent = null;
-        waiting = 0;
+        waitingBytes = 0;
         notifyAll();
     }
 
@@ -128,9 +128,9 @@ final class Outbox implements Runnable {
             for (Node node = take(); node != null; node = take()) {
                 try {
                     link.send(node.frame != null ? node.frame : node.question.frame());
-                } catch (IOException gone) {
+                } catch (IOException disconnection) {
                     continue; // the reader will notice it, and the waiting messages fail in the same way
-                } catch (OutOfMemoryError exhausted) {
+                } catch (OutOfMemoryError outOfMemory) {
                     link.cut(); // no message may be lost silently
                 }
             }
@@ -151,7 +151,7 @@ final class Outbox implements Runnable {
             last.next = node;
         }
         last = node;
-        waiting += node.frame.size();
+        waitingBytes += node.frame.size();
     }
 
     private synchronized Node take() {
@@ -171,7 +171,7 @@ final class Outbox implements Runnable {
         } else {
             node = first;
             first = node.next;
-            waiting -= node.frame.size();
+            waitingBytes -= node.frame.size();
         }
         return node;
     }
@@ -179,7 +179,7 @@ final class Outbox implements Runnable {
     private void pause(long millis) {
         try {
             wait(millis);
-        } catch (InterruptedException nobodysBusiness) {
+        } catch (InterruptedException ignored) {
             // an agent thread has no use for its interrupt flag
         }
     }

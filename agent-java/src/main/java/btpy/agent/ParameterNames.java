@@ -54,7 +54,7 @@ final class ParameterNames {
         }
         byte[] classFile = Resources.classFile(type);
         ParameterNames names = classFile == null ? null : read(classFile, type.getName());
-        return names != null ? names : reflected(type);
+        return names != null ? names : reflect(type);
     }
 
     private static boolean isOfJdk(String name) {
@@ -76,8 +76,8 @@ final class ParameterNames {
             Texts texts = new Texts();
             int methods = 0;
             int at = methodsAt(b, header.poolEnd());
-            int left = u2(b, at);
-            for (at += 2; left > 0; left--) {
+            int remaining = u2(b, at);
+            for (at += 2; remaining > 0; remaining--) {
                 int head = at;
                 at += MEMBER_HEAD;
                 for (int attributes = u2(b, head + 6); attributes > 0; attributes--) {
@@ -87,39 +87,40 @@ final class ParameterNames {
                         texts.constant(b, offsets, u2(b, head + 4));
                         int parameters = b[at + ATTRIBUTE_HEAD] & 0xFF;
                         texts.u1(parameters);
-                        for (int i = 0, of = at + ATTRIBUTE_HEAD + 1; i < parameters; i++, of += 4) {
-                            texts.u2(u2(b, of + 2));
-                            texts.constant(b, offsets, u2(b, of));
+                        for (int i = 0, parametersAt = at + ATTRIBUTE_HEAD + 1; i < parameters;
+                                i++, parametersAt += 4) {
+                            texts.u2(u2(b, parametersAt + 2));
+                            texts.constant(b, offsets, u2(b, parametersAt));
                         }
                     }
-                    at = after(b, at);
+                    at = endOfAttribute(b, at);
                 }
             }
             return methods == 0 ? NONE : new ParameterNames(methods, texts.bytes());
-        } catch (IndexOutOfBoundsException malformed) {
+        } catch (IndexOutOfBoundsException invalidFile) {
             return null;
         }
     }
 
     /** Null when a type that a method names cannot be found. */
-    private static ParameterNames reflected(Class<?> type) {
+    private static ParameterNames reflect(Class<?> type) {
         try {
             Texts texts = new Texts();
             int methods = 0;
             for (Method method : type.getDeclaredMethods()) {
-                methods += reflected(method, method.getName(), method.getReturnType(), texts);
+                methods += reflect(method, method.getName(), method.getReturnType(), texts);
             }
             for (Constructor<?> constructor : type.getDeclaredConstructors()) {
-                methods += reflected(constructor, "<init>", void.class, texts);
+                methods += reflect(constructor, "<init>", void.class, texts);
             }
             return methods == 0 ? NONE : new ParameterNames(methods, texts.bytes());
-        } catch (LinkageError | RuntimeException unknown) {
+        } catch (LinkageError | RuntimeException failure) {
             return null;
         }
     }
 
     /** The number of added methods, 0 or 1. */
-    private static int reflected(Executable method, String name, Class<?> result, Texts texts) {
+    private static int reflect(Executable method, String name, Class<?> result, Texts texts) {
         Parameter[] parameters = method.getParameters();
         boolean named = false;
         for (Parameter parameter : parameters) {
@@ -148,16 +149,16 @@ final class ParameterNames {
         return type == void.class ? "V" : array.substring(1).replace('.', '/');
     }
 
-    /** The class file with the attribute added to each method that lacks it; {@code shown} itself if none does. */
-    byte[] givenBack(byte[] shown) {
+    /** The class file with the attribute added to each method that lacks it; {@code shownFile} itself if none does. */
+    byte[] addTo(byte[] shownFile) {
         if (methods == 0) {
-            return shown;
+            return shownFile;
         }
         try {
-            ClassHeader header = ClassHeader.parse(shown);
-            return header == null ? shown : new Insertion(shown, header.offsets(), header.poolEnd()).run();
-        } catch (IndexOutOfBoundsException malformed) {
-            return shown;
+            ClassHeader header = ClassHeader.parse(shownFile);
+            return header == null ? shownFile : new Insertion(shownFile, header.offsets(), header.poolEnd()).run();
+        } catch (IndexOutOfBoundsException invalidFile) {
+            return shownFile;
         }
     }
 
@@ -184,27 +185,27 @@ final class ParameterNames {
             int[] starts = new int[methods];
             for (int i = 0; i < methods; i++) {
                 starts[i] = at;
-                at = afterMethod(at);
+                at = endOfMethod(at);
             }
             attribute = indexOf(b, offsets, ATTRIBUTE, 0, 0, ATTRIBUTE.length);
-            boolean[] given = new boolean[methods];
+            boolean[] used = new boolean[methods];
             ByteArrayOutputStream out = new ByteArrayOutputStream(b.length + content.length);
             int from = poolEnd;
             int to = methodsAt(b, poolEnd);
-            int next = 0; // the order of methods differs, but most methods still follow the same one
-            int left = u2(b, to);
-            for (to += 2; left > 0; left--) {
+            int nextMethod = 0; // the order of methods differs, but most methods still follow the same one
+            int remaining = u2(b, to);
+            for (to += 2; remaining > 0; remaining--) {
                 int head = to;
                 boolean has = false;
                 to += MEMBER_HEAD;
                 for (int attributes = u2(b, head + 6); attributes > 0; attributes--) {
                     has |= attribute != 0 && u2(b, to) == attribute;
-                    to = after(b, to);
+                    to = endOfAttribute(b, to);
                 }
-                int method = has ? -1 : find(head, starts, given, next);
+                int method = has ? -1 : find(head, starts, used, nextMethod);
                 if (method >= 0) {
-                    given[method] = true;
-                    next = method + 1;
+                    used[method] = true;
+                    nextMethod = method + 1;
                     out.write(b, from, head + 6 - from);
                     write2(out, u2(b, head + 6) + 1);
                     out.write(b, head + MEMBER_HEAD, to - head - MEMBER_HEAD);
@@ -216,21 +217,22 @@ final class ParameterNames {
                 return b;
             }
             out.write(b, from, b.length - from);
-            byte[] whole = new byte[poolEnd + constants.size() + out.size()];
-            System.arraycopy(b, 0, whole, 0, poolEnd);
-            whole[8] = (byte) (constantCount >>> 8);
-            whole[9] = (byte) constantCount;
-            System.arraycopy(constants.toByteArray(), 0, whole, poolEnd, constants.size());
-            System.arraycopy(out.toByteArray(), 0, whole, poolEnd + constants.size(), out.size());
-            return whole;
+            byte[] result = new byte[poolEnd + constants.size() + out.size()];
+            System.arraycopy(b, 0, result, 0, poolEnd);
+            result[8] = (byte) (constantCount >>> 8);
+            result[9] = (byte) constantCount;
+            System.arraycopy(constants.toByteArray(), 0, result, poolEnd, constants.size());
+            System.arraycopy(out.toByteArray(), 0, result, poolEnd + constants.size(), out.size());
+            return result;
         }
 
         /** The method in {@link #content} for the one at {@code head}; −1 if it has no names. */
-        private int find(int head, int[] starts, boolean[] given, int next) {
+        private int find(int head, int[] starts, boolean[] used, int nextMethod) {
             for (int i = 0; i < starts.length; i++) {
-                int method = (next + i) % starts.length;
+                int method = (nextMethod + i) % starts.length;
                 int name = starts[method];
-                if (!given[method] && isText(u2(b, head + 2), name) && isText(u2(b, head + 4), name + 4 + u2(content, name + 2))) {
+                if (!used[method] && isText(u2(b, head + 2), name)
+                        && isText(u2(b, head + 4), name + 4 + u2(content, name + 2))) {
                     return method;
                 }
             }
@@ -245,7 +247,7 @@ final class ParameterNames {
             if (attribute == 0) {
                 attribute = constant(ATTRIBUTE, 0, ATTRIBUTE.length);
             }
-            at = afterText(afterText(method));
+            at = endOfText(endOfText(method));
             int parameters = content[at++] & 0xFF;
             write2(out, attribute);
             write2(out, 0);
@@ -258,7 +260,7 @@ final class ParameterNames {
                 int index = length == 0 ? 0 : indexOf(b, offsets, content, u2(content, text), text + 4, length);
                 write2(out, length == 0 || index != 0 ? index : constant(content, text + 4, length));
                 write2(out, flags);
-                at = afterText(text);
+                at = endOfText(text);
             }
         }
 
@@ -270,17 +272,17 @@ final class ParameterNames {
             return constantCount++;
         }
 
-        private int afterText(int text) {
+        private int endOfText(int text) {
             return text + 4 + u2(content, text + 2);
         }
 
-        private int afterMethod(int method) {
-            int parameters = afterText(afterText(method));
-            int after = parameters + 1;
+        private int endOfMethod(int method) {
+            int parameters = endOfText(endOfText(method));
+            int end = parameters + 1;
             for (int i = content[parameters] & 0xFF; i > 0; i--) {
-                after = afterText(after + 2);
+                end = endOfText(end + 2);
             }
-            return after;
+            return end;
         }
     }
 
@@ -348,13 +350,13 @@ final class ParameterNames {
         for (at += 2; fields > 0; fields--) {
             int attributes = u2(b, at + 6);
             for (at += MEMBER_HEAD; attributes > 0; attributes--) {
-                at = after(b, at);
+                at = endOfAttribute(b, at);
             }
         }
         return at;
     }
 
-    private static int after(byte[] b, int attribute) {
+    private static int endOfAttribute(byte[] b, int attribute) {
         int length = u2(b, attribute + 2) << 16 | u2(b, attribute + 4);
         if (length < 0) {
             throw new IndexOutOfBoundsException();

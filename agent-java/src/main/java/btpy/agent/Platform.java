@@ -90,12 +90,12 @@ final class Platform {
         }
         InputStream in = new FileInputStream(device);
         try {
-            for (int have = 0; have < count; ) {
-                int got = in.read(bytes, have, count - have);
-                if (got < 0) {
+            for (int at = 0; at < count; ) {
+                int size = in.read(bytes, at, count - at);
+                if (size < 0) {
                     throw new IOException("/dev/urandom ended");
                 }
-                have += got;
+                at += size;
             }
         } finally {
             in.close();
@@ -110,7 +110,7 @@ final class Platform {
             if (!self.equals("self")) {
                 return Integer.parseInt(self);
             }
-        } catch (IOException | NumberFormatException noSuchFileSystem) {
+        } catch (IOException | NumberFormatException missingFile) {
             // another way follows below
         }
         return major() >= 9 ? Jdk9.pid() : 0;
@@ -136,7 +136,7 @@ final class Platform {
      * -XX:+ExitOnOutOfMemoryError} it would end if it threw the error itself.
      */
     static void needMemory() {
-        if (!Headroom.hasJust(SPARE_BYTES)) {
+        if (!Headroom.hasWithoutCollection(SPARE_BYTES)) {
             throw EXHAUSTED;
         }
     }

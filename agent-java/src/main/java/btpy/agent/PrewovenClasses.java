@@ -55,13 +55,13 @@ final class PrewovenClasses {
      * because the JDK may have to initialise classes for that, and threads that load classes need the monitor.
      */
     void add(Payload message) throws IOException {
-        for (int left = message.count(20); left > 0; left--) {
+        for (int remaining = message.count(20); remaining > 0; remaining--) {
             int id = message.u4();
-            long print = message.u8();
+            long key = message.u8();
             int length = message.u4();
             byte[] content = message.bytes();
-            RandomAccessFile made = content.length > 0 && !hasFile() ? unnamed() : null;
-            if (!keep(print, id, length, content, made)) {
+            RandomAccessFile newFile = content.length > 0 && !hasFile() ? unnamed() : null;
+            if (!keep(key, id, length, content, newFile)) {
                 throw new IOException("no room is left for prewoven classes");
             }
         }
@@ -72,15 +72,16 @@ final class PrewovenClasses {
         return file != null || closed;
     }
 
-    private synchronized boolean keep(long print, int id, int length, byte[] content, RandomAccessFile made) throws IOException {
+    private synchronized boolean keep(long key, int id, int length, byte[] content, RandomAccessFile newFile)
+            throws IOException {
         if (closed) {
-            if (made != null) {
-                made.close();
+            if (newFile != null) {
+                newFile.close();
             }
             return true;
         }
-        if (made != null) {
-            file = made;
+        if (newFile != null) {
+            file = newFile;
         }
         if (content.length > 0 && file == null) {
             return true; // the client has withdrawn the answers in the meantime
@@ -93,11 +94,11 @@ final class PrewovenClasses {
             file.seek(end);
             file.write(content);
             end += content.length;
-            if (made != null) {
+            if (newFile != null) {
                 read(answer); // loads the classes that reading needs, on a thread of the agent
             }
         }
-        answers.put(print, answer);
+        answers.put(key, answer);
         return true;
     }
 
@@ -120,7 +121,7 @@ final class PrewovenClasses {
             file.seek(answer.at);
             file.readFully(content);
             return Payload.part(content);
-        } catch (IOException unreadable) {
+        } catch (IOException failure) {
             return null;
         }
     }
@@ -148,7 +149,7 @@ final class PrewovenClasses {
         if (file != null) {
             try {
                 file.close();
-            } catch (IOException unwritten) {
+            } catch (IOException ignored) {
                 // the content is not needed any more
             }
             file = null;
@@ -169,8 +170,8 @@ final class PrewovenClasses {
         try {
             Files.createFile(path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
             return new RandomAccessFile(path.toFile(), "rw");
-        } catch (UnsupportedOperationException | SecurityException denied) {
-            throw new IOException("no private temporary file can be made: " + denied.getMessage());
+        } catch (UnsupportedOperationException | SecurityException refusal) {
+            throw new IOException("no private temporary file can be made: " + refusal.getMessage());
         } finally {
             Files.deleteIfExists(path);
         }

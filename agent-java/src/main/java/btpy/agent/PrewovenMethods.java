@@ -21,7 +21,7 @@ final class PrewovenMethods {
     private static final int ATTRIBUTE_HEAD = 6;
 
     /** The fingerprint of the part from the version to the end of the constant pool. */
-    private final long beginning;
+    private final long beginningHash;
     private final int beginningLength;
     private final int poolCount;
     private final byte[] constants;
@@ -39,7 +39,7 @@ final class PrewovenMethods {
 
     /** Reads the last part of {@code PrewovenMethods} (docs/protocol.md). */
     PrewovenMethods(Payload message) throws ProtocolException {
-        beginning = message.u8();
+        beginningHash = message.u8();
         beginningLength = message.size();
         poolCount = message.u2();
         constants = message.bytes();
@@ -67,15 +67,15 @@ final class PrewovenMethods {
      * Returns the class with the woven methods, or null if the shown class differs from the one that the client has
      * woven.
      */
-    byte[] takenOver(byte[] shown) {
+    byte[] weaveInto(byte[] shownFile) {
         try {
-            if (Fingerprint.sums(shown, VERSION_AT, beginningLength) != beginning) {
+            if (Fingerprint.sums(shownFile, VERSION_AT, beginningLength) != beginningHash) {
                 return null;
             }
             int poolEnd = VERSION_AT + beginningLength;
             Places places = new Places(methods.length);
-            return find(shown, poolEnd, places) ? insert(shown, poolEnd, places) : null;
-        } catch (IndexOutOfBoundsException malformed) {
+            return find(shownFile, poolEnd, places) ? insert(shownFile, poolEnd, places) : null;
+        } catch (IndexOutOfBoundsException invalidFile) {
             return null;
         }
     }
@@ -93,7 +93,7 @@ final class PrewovenMethods {
 
     /** Finds the methods. Returns false if one is missing or differs. */
     private boolean find(byte[] b, int poolEnd, Places places) {
-        int found = 0;
+        int count = 0;
         int at = poolEnd + MEMBER_HEAD + 2 * u2(b, poolEnd + 6); // flags, this, super and number of interfaces are 8 bytes, too
         for (int table = 0; table < 2; table++) { // fields, methods
             int members = u2(b, at);
@@ -114,13 +114,13 @@ final class PrewovenMethods {
                             return false;
                         }
                         places.codes[method] = code;
-                        places.order[found++] = method;
+                        places.order[count++] = method;
                     }
                     at += ATTRIBUTE_HEAD + length;
                 }
             }
         }
-        return found == methods.length;
+        return count == methods.length;
     }
 
     private int indexOf(int method) {

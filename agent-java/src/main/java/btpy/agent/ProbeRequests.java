@@ -84,14 +84,14 @@ final class ProbeRequests extends RequestHandler {
                 session.sampling(probe, mode, parameter, adaptive, request.u4());
                 session.limit(probe, request.u8(), request.u8(), request.u8(), request.u8());
                 session.level(probe, request.u4());
-                session.feeds(request.u4(), request.u4s());
+                session.addTargets(request.u4(), request.u4s());
                 session.setEnabled(probe, enabled);
             }
-            String refused = HandlerClasses.define(request, jfr);
+            String refusal = HandlerClasses.define(request, jfr);
             request.end();
-            error = refused == null ? "" : refused;
-        } catch (IllegalArgumentException outOfRange) {
-            error = outOfRange.getMessage();
+            error = refusal == null ? "" : refusal;
+        } catch (IllegalArgumentException rangeError) {
+            error = rangeError.getMessage();
         }
         done(id, error);
     }
@@ -102,7 +102,7 @@ final class ProbeRequests extends RequestHandler {
      */
     private static void requireRoom(int count, int bytesOfEach, String what) {
         long bytes = (long) count * bytesOfEach;
-        if (bytes > ALWAYS_INSTALLED_BYTES && !Headroom.awaits(bytes, PATIENCE_MILLIS)) {
+        if (bytes > ALWAYS_INSTALLED_BYTES && !Headroom.await(bytes, PATIENCE_MILLIS)) {
             throw new IllegalArgumentException("the heap of the JVM has no room for " + count + " " + what);
         }
     }
@@ -123,8 +123,8 @@ final class ProbeRequests extends RequestHandler {
         String error = "";
         try {
             session.resample(probe, mode, parameter, adaptive);
-        } catch (IllegalArgumentException outOfRange) {
-            error = outOfRange.getMessage();
+        } catch (IllegalArgumentException rangeError) {
+            error = rangeError.getMessage();
         }
         done(id, error);
     }

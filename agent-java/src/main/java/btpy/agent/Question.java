@@ -67,14 +67,14 @@ final class Question {
             synchronized (this) {
                 long deadline = System.nanoTime() + millis * 1_000_000L;
                 while (!over) {
-                    long left = millis == 0 ? 0 : (deadline - System.nanoTime() + 999_999L) / 1_000_000L;
-                    if (millis != 0 && left <= 0) {
+                    long remaining = millis == 0 ? 0 : (deadline - System.nanoTime() + 999_999L) / 1_000_000L;
+                    if (millis != 0 && remaining <= 0) {
                         abandoned = true;
                         return false;
                     }
                     try {
-                        wait(left);
-                    } catch (InterruptedException again) {
+                        wait(remaining);
+                    } catch (InterruptedException interruption) {
                         interrupted = true;
                     }
                 }

@@ -38,7 +38,7 @@ final class Questions {
     }
 
     /** Called when a thread that loads a class has missed its deadline. */
-    synchronized void missed() {
+    synchronized void reportTimeout() {
         silent = true;
     }
 
@@ -54,13 +54,13 @@ final class Questions {
 
     /** Ends every wait. The classes are not changed, and the client is not asked again until {@link #open}. */
     void close() {
-        Question[] left;
+        Question[] openQuestions;
         synchronized (this) {
             closed = true;
-            left = open.values().toArray(new Question[0]);
+            openQuestions = open.values().toArray(new Question[0]);
             open.clear();
         }
-        for (Question question : left) {
+        for (Question question : openQuestions) {
             question.answer(null);
         }
     }

@@ -21,13 +21,13 @@ final class Redefinitions {
          * The {@link Fingerprint} of the class file from which a retransformation starts if the JVM has forgotten the
          * redefinition.
          */
-        final byte[] outdated;
-        final byte[] current;
+        final byte[] outdatedHash;
+        final byte[] currentFile;
 
-        Redefined(Class<?> type, byte[] outdated, byte[] current) {
+        Redefined(Class<?> type, byte[] outdatedHash, byte[] currentFile) {
             super(type);
-            this.outdated = outdated;
-            this.current = current;
+            this.outdatedHash = outdatedHash;
+            this.currentFile = currentFile;
         }
     }
 
@@ -37,55 +37,55 @@ final class Redefinitions {
     }
 
     /**
-     * Returns the class file that a woven class really has, when a transformer is shown {@code shown} in this thread.
-     * It is the same array unless the JVM has forgotten a redefinition. If there are several sessions, only the session
-     * with the first transformer may call this, because the JVM shows woven code to the others.
+     * Returns the class file that a woven class really has, when a transformer is shown {@code shownFile} in this
+     * thread. It is the same array unless the JVM has forgotten a redefinition. If there are several sessions, only the
+     * session with the first transformer may call this, because the JVM shows woven code to the others.
      *
-     * @param hash fingerprint of {@code shown}
-     * @param latest fingerprint of the class file that was shown before
+     * @param hash fingerprint of {@code shownFile}
+     * @param latestHash fingerprint of the class file that was shown before
      * @param wasShared whether another session had woven that class file
      */
-    static byte[] current(Class<?> type, byte[] shown, byte[] hash, byte[] latest, boolean wasShared) {
-        boolean other = latest != null && !Arrays.equals(hash, latest);
+    static byte[] current(Class<?> type, byte[] shownFile, byte[] hash, byte[] latestHash, boolean wasShared) {
+        boolean other = latestHash != null && !Arrays.equals(hash, latestHash);
         synchronized (ALL) {
-            Redefined known = take(type);
-            if (known == null && !other) {
-                return shown;
+            Redefined redefinition = take(type);
+            if (redefinition == null && !other) {
+                return shownFile;
             }
             if (!isRetransforming()) {
                 if (wasShared) { // the first session, which has nothing to weave in the new code, has stored it
-                    if (known != null) {
-                        ALL.add(known);
+                    if (redefinition != null) {
+                        ALL.add(redefinition);
                     }
-                    return shown;
+                    return shownFile;
                 }
-                byte[] outdated = known != null ? known.outdated : latest;
-                if (other && !Arrays.equals(hash, outdated)) {
-                    ALL.add(new Redefined(type, outdated, shown));
-                } else if (known != null && !other) {
-                    ALL.add(known);
+                byte[] outdatedHash = redefinition != null ? redefinition.outdatedHash : latestHash;
+                if (other && !Arrays.equals(hash, outdatedHash)) {
+                    ALL.add(new Redefined(type, outdatedHash, shownFile));
+                } else if (redefinition != null && !other) {
+                    ALL.add(redefinition);
                 }
-                return shown;
+                return shownFile;
             }
-            if (known == null) {
-                return shown;
+            if (redefinition == null) {
+                return shownFile;
             }
-            ALL.add(known);
-            return Arrays.equals(hash, known.outdated) ? known.current : shown;
+            ALL.add(redefinition);
+            return Arrays.equals(hash, redefinition.outdatedHash) ? redefinition.currentFile : shownFile;
         }
     }
 
     private static Redefined take(Class<?> type) {
-        Redefined found = null;
+        Redefined redefinition = null;
         for (int i = ALL.size() - 1; i >= 0; i--) {
-            Class<?> redefined = ALL.get(i).get();
-            if (redefined == type) {
-                found = ALL.remove(i);
-            } else if (redefined == null) {
+            Class<?> redefinedType = ALL.get(i).get();
+            if (redefinedType == type) {
+                redefinition = ALL.remove(i);
+            } else if (redefinedType == null) {
                 ALL.remove(i);
             }
         }
-        return found;
+        return redefinition;
     }
 
     /**

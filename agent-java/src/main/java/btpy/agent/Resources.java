@@ -20,7 +20,7 @@ final class Resources {
     static byte[] classFile(Class<?> type) {
         try {
             return readAll(type.getResourceAsStream("/" + path(type.getName())));
-        } catch (IOException | RuntimeException | LinkageError unreadable) {
+        } catch (IOException | RuntimeException | LinkageError failure) {
             return null;
         }
     }
@@ -33,7 +33,7 @@ final class Resources {
         try {
             String path = path(name);
             return readAll(loader == null ? Object.class.getResourceAsStream("/" + path) : loader.getResourceAsStream(path));
-        } catch (IOException | RuntimeException | LinkageError unreadable) {
+        } catch (IOException | RuntimeException | LinkageError failure) {
             return null;
         }
     }

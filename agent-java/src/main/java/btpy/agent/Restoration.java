@@ -14,9 +14,9 @@ final class Restoration {
 
     private static final int BETWEEN_ATTEMPTS_MILLIS = 100;
 
-    private int woven;
-    private int restored;
-    private int unloaded;
+    private int wovenCount;
+    private int restoredCount;
+    private int unloadedCount;
     private final List<String[]> failures = new ArrayList<String[]>();
 
     private Restoration() {
@@ -30,18 +30,18 @@ final class Restoration {
      */
     static Restoration run(Instrumentation instrumentation, Transformer transformer, Inventory inventory, BatchSize batchSize) {
         Restoration result = new Restoration();
-        for (int look = 0; look < LOOKS && !inventory.settle(instrumentation.getAllLoadedClasses()); look++) {
+        for (int look = 0; look < LOOKS && !inventory.findLoaded(instrumentation.getAllLoadedClasses()); look++) {
             pause(BETWEEN_LOOKS_MILLIS);
         }
         List<ClassRecord> records = inventory.woven();
-        List<ClassRecord> left = records;
-        for (int attempt = 0; attempt < ATTEMPTS && !left.isEmpty(); attempt++) {
+        List<ClassRecord> remaining = records;
+        for (int attempt = 0; attempt < ATTEMPTS && !remaining.isEmpty(); attempt++) {
             if (attempt > 0) {
                 pause(BETWEEN_ATTEMPTS_MILLIS);
                 Platform.needMemory();
             }
-            new Retransformer(instrumentation, transformer, batchSize).run(left);
-            left = exhausted(left);
+            new Retransformer(instrumentation, transformer, batchSize).run(remaining);
+            remaining = selectExhausted(remaining);
         }
         instrumentation.removeTransformer(transformer);
         for (ClassRecord record : records) {
@@ -57,7 +57,8 @@ final class Restoration {
 
     /** The message RESTORED. */
     Frame frame(int request) {
-        Frame frame = new Frame(Frame.RESTORED).u4(request).u4(woven).u4(restored).u4(unloaded).u4(failures.size());
+        Frame frame = new Frame(Frame.RESTORED).u4(request).u4(wovenCount).u4(restoredCount).u4(unloadedCount);
+        frame.u4(failures.size());
         for (String[] failure : failures) {
             frame.string(failure[0]).string(failure[1]);
         }
@@ -70,31 +71,31 @@ final class Restoration {
     }
 
     /** The classes that failed, or that the JVM did not show to the transformer, because memory was short. */
-    private static List<ClassRecord> exhausted(List<ClassRecord> records) {
-        List<ClassRecord> found = new ArrayList<ClassRecord>();
+    private static List<ClassRecord> selectExhausted(List<ClassRecord> records) {
+        List<ClassRecord> exhausted = new ArrayList<ClassRecord>();
         for (ClassRecord record : records) {
             String failure = record.failure;
-            boolean unseen = failure == null && record.returned == null;
+            boolean unseen = failure == null && record.restoredHash == null;
             if (record.loaded() != null && (unseen || failure != null && failure.contains("OutOfMemoryError"))) {
-                found.add(record);
+                exhausted.add(record);
             }
         }
-        return found;
+        return exhausted;
     }
 
     private void judge(ClassRecord record) {
-        woven++;
+        wovenCount++;
         if (record.loaded() == null) {
-            unloaded++;
+            unloadedCount++;
         } else if (record.failure != null) {
             failures.add(new String[] {record.name, record.failure});
-        } else if (record.returned == null) {
+        } else if (record.restoredHash == null) {
             failures.add(new String[] {record.name, "the JVM did not show its class file"});
         } else if (!record.isPutBack()) {
             failures.add(new String[] {record.name, ClassRecord.CHANGED});
             record.woven = false;
         } else {
-            restored++;
+            restoredCount++;
             record.woven = false;
         }
     }
@@ -102,7 +103,7 @@ final class Restoration {
     private static void pause(int millis) {
         try {
             Thread.sleep(millis);
-        } catch (InterruptedException nobodysBusiness) {
+        } catch (InterruptedException ignored) {
             // an agent thread does not use its interrupt flag
         }
     }

@@ -47,7 +47,7 @@ final class Retransformer {
     }
 
     /** Sets whether classes are retransformed that lose the names of their parameters by it. */
-    Retransformer losingNames(boolean allowed) {
+    Retransformer allowLosingNames(boolean allowed) {
         losesNames = allowed;
         return this;
     }
@@ -86,7 +86,7 @@ final class Retransformer {
         if (transformer.isRestoring()) {
             return null;
         }
-        exhausted = !Headroom.awaits(PER_CLASS, exhausted ? 0 : PATIENCE_MILLIS);
+        exhausted = !Headroom.await(PER_CLASS, exhausted ? 0 : PATIENCE_MILLIS);
         return exhausted ? NO_MEMORY : null;
     }
 
@@ -114,12 +114,12 @@ final class Retransformer {
         if (batch.isEmpty()) {
             return;
         }
-        Throwable failed = attempt(batch, types);
-        if (failed == null) {
+        Throwable failure = attempt(batch, types);
+        if (failure == null) {
             return;
         }
         if (batch.size() == 1) {
-            batch.get(0).failure = describe(failed) + cause(batch.get(0), types.get(0));
+            batch.get(0).failure = describe(failure) + cause(batch.get(0), types.get(0));
             return;
         }
         int at = Math.max(0, batch.indexOf(transformer.lastAsked()));
@@ -129,36 +129,36 @@ final class Retransformer {
     }
 
     private Throwable attempt(List<ClassRecord> batch, List<Class<?>> types) {
-        boolean[] before = new boolean[batch.size()];
-        for (int i = 0; i < before.length; i++) {
-            before[i] = batch.get(i).woven;
+        boolean[] requestedBefore = new boolean[batch.size()];
+        for (int i = 0; i < requestedBefore.length; i++) {
+            requestedBefore[i] = batch.get(i).woven;
             batch.get(i).requested = true;
         }
-        Throwable failed = null;
+        Throwable failure = null;
         long start = System.nanoTime();
-        long waited = transformer.waitedNanos();
-        transformer.expect();
+        long waitedBefore = transformer.waitedNanos();
+        transformer.expectRetransformation();
         try {
             instrumentation.retransformClasses(types.toArray(new Class<?>[0]));
-        } catch (Throwable refused) {
-            failed = refused;
+        } catch (Throwable error) {
+            failure = error;
         }
         long end = System.nanoTime();
-        for (int i = 0; i < before.length; i++) {
+        for (int i = 0; i < requestedBefore.length; i++) {
             batch.get(i).requested = false;
-            if (failed != null) {
-                batch.get(i).woven = before[i];
+            if (failure != null) {
+                batch.get(i).woven = requestedBefore[i];
             }
         }
         totalNanos += end - start;
-        waitedNanos += transformer.waitedNanos() - waited;
-        if (failed == null) {
+        waitedNanos += transformer.waitedNanos() - waitedBefore;
+        if (failure == null) {
             batches++;
             long stop = end - Math.max(start, transformer.answeredNanos());
             longestNanos = Math.max(longestNanos, stop);
-            size.measured(batch.size(), stop);
+            size.add(batch.size(), stop);
         }
-        return failed;
+        return failure;
     }
 
     /**
@@ -182,12 +182,12 @@ final class Retransformer {
         }
         try {
             type.getDeclaredConstructors();
-        } catch (NoClassDefFoundError missing) {
+        } catch (NoClassDefFoundError missingType) {
             return null;
-        } catch (TypeNotPresentException missing) {
+        } catch (TypeNotPresentException missingType) {
             return null;
-        } catch (Throwable unlinkable) {
-            return "it cannot be linked: " + describe(unlinkable);
+        } catch (Throwable failure) {
+            return "it cannot be linked: " + describe(failure);
         }
         return null;
     }
@@ -203,10 +203,11 @@ final class Retransformer {
         try {
             instrumentation.retransformClasses(type); // the transformer changes no class that is not requested
             return "";
-        } catch (Throwable unchanged) {
-            String missing = missing(type);
+        } catch (Throwable failure) {
+            String missingName = missing(type);
             return "; the JVM also refuses it unchanged"
-                    + (missing == null ? "" : ", because it mentions the class " + missing + ", which does not exist here");
+                    + (missingName == null ? ""
+                            : ", because it mentions the class " + missingName + ", which does not exist here");
         }
     }
 
@@ -217,14 +218,14 @@ final class Retransformer {
             return null;
         } catch (NoClassDefFoundError error) {
             return error.getMessage() == null ? null : error.getMessage().replace('/', '.');
-        } catch (Throwable other) {
+        } catch (Throwable ignored) {
             return null;
         }
     }
 
-    private static String describe(Throwable failed) {
-        String message = failed.getMessage();
-        String kind = failed.getClass().getSimpleName();
+    private static String describe(Throwable failure) {
+        String message = failure.getMessage();
+        String kind = failure.getClass().getSimpleName();
         return message == null ? kind : kind + ": " + message;
     }
 }

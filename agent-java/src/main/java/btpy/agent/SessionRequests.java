@@ -73,17 +73,17 @@ final class SessionRequests extends RequestHandler {
         String name = request.string();
         byte[] description = request.bytes();
         request.end();
-        String refused = tracer.keep(ttlMillis, name, description);
-        if (refused != null) {
-            send(new Frame(Frame.LEFT).u4(id).string(refused).u4(0));
+        String refusal = tracer.keep(ttlMillis, name, description);
+        if (refusal != null) {
+            send(new Frame(Frame.LEFT).u4(id).string(refusal).u4(0));
             return;
         }
-        events.part();
-        if (!events.awaitParted(DRAIN_MILLIS)) {
+        events.detachClient();
+        if (!events.awaitDetached(DRAIN_MILLIS)) {
             throw new IOException("the event thread does not answer");
         }
         outbox.flush(DRAIN_MILLIS);
         send(new Frame(Frame.LEFT).u4(id).string("").u4(tracer.id()));
-        tracer.part();
+        tracer.detachClient();
     }
 }

@@ -25,7 +25,7 @@ final class ShutdownHook implements Runnable {
         try {
             Runtime.getRuntime().addShutdownHook(hook.thread);
             return hook;
-        } catch (IllegalStateException exiting) {
+        } catch (IllegalStateException shutdown) {
             return null;
         }
     }
@@ -33,7 +33,7 @@ final class ShutdownHook implements Runnable {
     void remove() {
         try {
             Runtime.getRuntime().removeShutdownHook(thread);
-        } catch (IllegalStateException exiting) {
+        } catch (IllegalStateException shutdown) {
             // the hook is running, or has run
         }
     }

@@ -20,7 +20,7 @@ final class Sites {
         for (int methods = message.count(12); methods > 0; methods--) {
             String method = message.string();
             String descriptor = message.string();
-            for (int left = message.count(21); left > 0; left--) {
+            for (int remaining = message.count(21); remaining > 0; remaining--) {
                 int id = message.u4();
                 int probe = message.u4();
                 int point = message.u1();

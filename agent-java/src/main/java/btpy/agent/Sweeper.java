@@ -7,7 +7,7 @@ package btpy.agent;
  * loading during the first search, so a second one follows.
  */
 final class Sweeper {
-    private static final long APART_NANOS = 500_000_000L;
+    private static final long INTERVAL_NANOS = 500_000_000L;
     private static final long SECOND_LOOK_NANOS = 1_000_000_000L;
 
     private volatile boolean requested;
@@ -23,7 +23,7 @@ final class Sweeper {
     boolean isDue(long now) {
         if (requested && (notBefore == 0 || now - notBefore >= 0)) {
             requested = false;
-            notBefore = now + APART_NANOS | 1;
+            notBefore = now + INTERVAL_NANOS | 1;
             secondLook = now + SECOND_LOOK_NANOS | 1;
             return true;
         }

@@ -28,12 +28,12 @@ final class ThreadSampler {
     private static final double MOST_SHARE = 0.5;
 
     /** The number of looks after which the rate is adjusted. */
-    private static final int JUDGED = 16;
+    private static final int LOOKS_PER_ADJUSTMENT = 16;
 
     private static final long LONGEST_PERIOD_NANOS = SECOND;
 
     /** Threads of the JVM whose Java stacks say nothing about the application. */
-    private static final List<String> OF_THE_JVM = Arrays.asList(
+    private static final List<String> JVM_THREADS = Arrays.asList(
         "Reference Handler", "Finalizer", "Signal Dispatcher", "Common-Cleaner", "Attach Listener", "Notification Thread");
 
     private final ThreadMXBean threads;
@@ -44,9 +44,9 @@ final class ThreadSampler {
 
     /** The sorted ids of the threads, and for each the processor time up to which it was sampled. */
     private long[] ids = {};
-    private long[] sampled = {};
-    private long searched;
-    private long due;
+    private long[] sampledNanos = {};
+    private long searchedNanos;
+    private long dueNanos;
     /** The number of periods between two looks. */
     private int stride = 1;
     /** The cost in ns of the cheapest look since the last adjustment. More expensive looks waited for a processor. */
@@ -67,13 +67,13 @@ final class ThreadSampler {
         this.waiting = waiting;
         this.frames = frames;
         this.share = share > 0 && share < MOST_SHARE ? share : MOST_SHARE;
-        due = System.nanoTime();
-        search(due, true);
+        dueNanos = System.nanoTime();
+        search(dueNanos, true);
     }
 
     /** The time in ns from {@code now} until the next look is due. */
     long nanosUntilDue(long now) {
-        return due - now;
+        return dueNanos - now;
     }
 
     /**
@@ -82,47 +82,47 @@ final class ThreadSampler {
      * @return null, or a description of how the rate has changed
      */
     String look(Hook hook, long now, List<Hook.Call> calls) {
-        if (now - due < 0) {
+        if (now - dueNanos < 0) {
             return null;
         }
-        long apart = period * stride;
-        long skipped = (now - due) / apart;
-        due += apart * (1 + skipped);
-        if (now - searched >= SEARCH_NANOS) {
+        long intervalNanos = period * stride;
+        long skippedLooks = (now - dueNanos) / intervalNanos;
+        dueNanos += intervalNanos * (1 + skippedLooks);
+        if (now - searchedNanos >= SEARCH_NANOS) {
             search(now, false);
         }
-        long[] used = threads.getThreadCpuTime(ids);
-        int[] chosen = chosen(used);
+        long[] usedNanos = threads.getThreadCpuTime(ids);
+        int[] chosen = choose(usedNanos);
         if (chosen.length > 0) {
-            sample(hook, chosen, used, (int) Math.min(1 << 20, stride * (1 + skipped)), calls);
+            sample(hook, chosen, usedNanos, (int) Math.min(1 << 20, stride * (1 + skippedLooks)), calls);
         }
         return pace(System.nanoTime() - now);
     }
 
     /** Returns the indices of the threads whose stacks will be read. */
-    private int[] chosen(long[] used) {
+    private int[] choose(long[] usedNanos) {
         int[] places = new int[ids.length];
         int count = 0;
         for (int i = 0; i < ids.length; i++) {
-            if (used[i] >= 0 && (waiting || used[i] - sampled[i] >= period)) {
+            if (usedNanos[i] >= 0 && (waiting || usedNanos[i] - sampledNanos[i] >= period)) {
                 places[count++] = i;
             }
         }
         return Arrays.copyOf(places, count);
     }
 
-    private void sample(Hook hook, int[] places, long[] used, int looksMissed, List<Hook.Call> calls) {
-        long[] wanted = new long[places.length];
-        for (int i = 0; i < wanted.length; i++) {
-            wanted[i] = ids[places[i]];
+    private void sample(Hook hook, int[] places, long[] usedNanos, int looksMissed, List<Hook.Call> calls) {
+        long[] chosenIds = new long[places.length];
+        for (int i = 0; i < chosenIds.length; i++) {
+            chosenIds[i] = ids[places[i]];
         }
-        ThreadInfo[] found = threads.getThreadInfo(wanted, frames);
-        for (int i = 0; i < wanted.length; i++) {
-            ThreadInfo info = found[i];
-            if (info == null || info.getStackTrace().length == 0 || OF_THE_JVM.contains(info.getThreadName())) {
+        ThreadInfo[] infos = threads.getThreadInfo(chosenIds, frames);
+        for (int i = 0; i < chosenIds.length; i++) {
+            ThreadInfo info = infos[i];
+            if (info == null || info.getStackTrace().length == 0 || JVM_THREADS.contains(info.getThreadName())) {
                 continue;
             }
-            long time = used[places[i]] - sampled[places[i]];
+            long time = usedNanos[places[i]] - sampledNanos[places[i]];
             long weight = looksMissed;
             if (!waiting) {
                 if (info.getThreadState() != Thread.State.RUNNABLE) {
@@ -131,9 +131,10 @@ final class ThreadSampler {
                 weight = time / period;
                 time = weight * period;
             }
-            sampled[places[i]] += time;
-            SampledStack stack = new SampledStack(wanted[i], info.getThreadName(), info.getStackTrace());
-            calls.add(hook.call(stack, weight, wanted[i], info.getThreadName(), false, info.getThreadState().name(), time / weight));
+            sampledNanos[places[i]] += time;
+            SampledStack stack = new SampledStack(chosenIds[i], info.getThreadName(), info.getStackTrace());
+            calls.add(hook.call(stack, weight, chosenIds[i], info.getThreadName(), false, info.getThreadState().name(),
+                    time / weight));
         }
     }
 
@@ -142,40 +143,40 @@ final class ThreadSampler {
      * sampled.
      */
     private void search(long now, boolean first) {
-        searched = now;
-        long[] found = threads.getAllThreadIds();
-        Arrays.sort(found);
-        long[] others = new long[found.length];
+        searchedNanos = now;
+        long[] threadIds = threads.getAllThreadIds();
+        Arrays.sort(threadIds);
+        long[] otherIds = new long[threadIds.length];
         int count = 0;
-        for (long id : found) {
+        for (long id : threadIds) {
             if (!AgentThread.isOne(id)) {
-                others[count++] = id;
+                otherIds[count++] = id;
             }
         }
-        others = Arrays.copyOf(others, count);
-        long[] before = new long[count];
-        long[] used = first ? threads.getThreadCpuTime(others) : before;
+        otherIds = Arrays.copyOf(otherIds, count);
+        long[] newSampledNanos = new long[count];
+        long[] usedNanos = first ? threads.getThreadCpuTime(otherIds) : newSampledNanos;
         for (int i = 0; i < count; i++) {
-            int place = Arrays.binarySearch(ids, others[i]);
-            before[i] = place >= 0 ? sampled[place] : Math.max(0, used[i]);
+            int place = Arrays.binarySearch(ids, otherIds[i]);
+            newSampledNanos[i] = place >= 0 ? sampledNanos[place] : Math.max(0, usedNanos[i]);
         }
-        ids = others;
-        sampled = before;
+        ids = otherIds;
+        sampledNanos = newSampledNanos;
     }
 
     /** Halves the rate if looks take too much time, and raises it again, up to the requested rate, if they take less. */
     private String pace(long nanos) {
         cost = Math.min(cost, nanos);
-        if (++looks < JUDGED) {
+        if (++looks < LOOKS_PER_ADJUSTMENT) {
             return null;
         }
         long cheapest = cost;
         cost = Long.MAX_VALUE;
         looks = 0;
-        long apart = period * stride;
-        if (cheapest > share * apart && apart * 2 <= LONGEST_PERIOD_NANOS) {
+        long intervalNanos = period * stride;
+        if (cheapest > share * intervalNanos && intervalNanos * 2 <= LONGEST_PERIOD_NANOS) {
             stride *= 2;
-        } else if (stride > 1 && cheapest < share * apart / 4) {
+        } else if (stride > 1 && cheapest < share * intervalNanos / 4) {
             stride /= 2;
         } else {
             return null;

@@ -13,15 +13,15 @@ final class Timers {
         final int site;
         final Method fire;
         final long period;
-        private long due;
+        private long dueNanos;
 
         /** Creates a timer. With a {@code period} of 0 it runs once, and the agent answers {@code request}. */
-        Timer(int request, int site, Method fire, long period, long due) {
+        Timer(int request, int site, Method fire, long period, long dueNanos) {
             this.request = request;
             this.site = site;
             this.fire = fire;
             this.period = period;
-            this.due = due;
+            this.dueNanos = dueNanos;
         }
 
         boolean isSingle() {
@@ -68,11 +68,11 @@ final class Timers {
     synchronized Timer takeDue(long now) {
         for (int i = 0; i < timers.size(); i++) {
             Timer timer = timers.get(i);
-            if (now - timer.due >= 0) {
+            if (now - timer.dueNanos >= 0) {
                 if (timer.isSingle()) {
                     timers.remove(i);
                 } else {
-                    timer.due += timer.period * (1 + (now - timer.due) / timer.period);
+                    timer.dueNanos += timer.period * (1 + (now - timer.dueNanos) / timer.period);
                 }
                 return timer;
             }
@@ -84,7 +84,7 @@ final class Timers {
     synchronized long nanosUntilDue(long now, long most) {
         long nanos = most;
         for (int i = 0; i < timers.size(); i++) {
-            nanos = Math.min(nanos, timers.get(i).due - now);
+            nanos = Math.min(nanos, timers.get(i).dueNanos - now);
         }
         return nanos;
     }

@@ -54,24 +54,24 @@ final class Tracer implements Runnable {
     private final long begunNanos = System.nanoTime();
 
     /**
-     * The description that the client stored for the next one. Null if the session is attended; it then ends with its
-     * client.
+     * The description that the client stored for the next client. Null if the session is attended; it then ends with
+     * its client.
      */
     private volatile byte[] description;
     private volatile long endNanos;
 
-    private final Object leaving = new Object();
+    private final Object leaveLock = new Object();
     /** Never opened. Waiting at it needs no memory, while sleeping may. */
-    private final Gate pausing = new Gate();
+    private final Gate pauseGate = new Gate();
     private boolean ended;
     private boolean left;
     private ShutdownHook hook;
     private volatile boolean exiting;
 
     /** Opened when the client sends GO. A JVM that was started with the agent waits for it with its main method. */
-    final Gate started = new Gate();
+    final Gate startGate = new Gate();
     /** Opened when this tracer has ended completely. */
-    private final Gate gone = new Gate();
+    private final Gate endGate = new Gate();
 
     /** Whether the client has proven that it knows the secret. Before that, the agent tells it nothing. */
     private volatile boolean proven;
@@ -85,7 +85,7 @@ final class Tracer implements Runnable {
     @Override
     public void run() {
         String trouble = null;
-        Tracer attended = this;
+        Tracer tracer = this;
         Connection connection = null;
         try {
             Platform.openInternals(instrumentation);
@@ -98,35 +98,35 @@ final class Tracer implements Runnable {
             start(outbox, "btpy-writer");
             proven = true;
             lease.set(Lease.CONNECTED_MILLIS);
-            lease.heard();
-            Payload first = enquiries(connection);
-            if (first.type == Payload.JOIN) {
-                attended = join(first, connection);
+            lease.renew();
+            Payload firstMessage = answerEnquiries(connection);
+            if (firstMessage.type == Payload.JOIN) {
+                tracer = join(firstMessage, connection);
                 end(this);
             } else {
-                configure(first);
+                configure(firstMessage);
             }
             while (true) {
                 Payload message = connection.receive(Frame.MAX_LENGTH);
-                attended.lease.heard();
-                attended.take(message);
+                tracer.lease.renew();
+                tracer.take(message);
             }
-        } catch (ProtocolException broken) {
-            trouble = broken.getMessage();
-        } catch (IOException gone) {
+        } catch (ProtocolException protocolError) {
+            trouble = protocolError.getMessage();
+        } catch (IOException disconnection) {
             // the client closed the connection, or another thread has ended the session
-        } catch (Throwable unexpected) {
-            attended.fail(unexpected);
+        } catch (Throwable failure) {
+            tracer.fail(failure);
         } finally {
-            attended.finish(connection, trouble);
+            tracer.finish(connection, trouble);
         }
     }
 
     /** Answers the requests that need no session. Returns the message that begins or joins one. */
-    private Payload enquiries(Connection connection) throws IOException {
+    private Payload answerEnquiries(Connection connection) throws IOException {
         while (true) {
             Payload message = connection.receive(Frame.MAX_LENGTH);
-            lease.heard();
+            lease.renew();
             switch (message.type) {
                 case Payload.PING:
                     connection.send(new Frame(Frame.PONG).u4(message.u4()));
@@ -146,18 +146,18 @@ final class Tracer implements Runnable {
     /** Passes an event or a level on to a session of another client or to an unattended session. */
     private static void tell(Payload message, Connection connection) throws IOException {
         int request = message.u4();
-        Tracer other = Sessions.find(message.u4());
+        Tracer tracer = Sessions.find(message.u4());
         int kind = message.u1();
         int number = message.u4();
         message.end();
-        if (other == null) {
+        if (tracer == null) {
             connection.send(new Frame(Frame.DONE).u4(request).string("there is no such session"));
             return;
         }
         if (kind == 0) {
-            other.events.send(0, number);
+            tracer.events.send(0, number);
         } else {
-            other.session.setLevel(number);
+            tracer.session.setLevel(number);
         }
         connection.send(new Frame(Frame.DONE).u4(request).string(""));
     }
@@ -168,25 +168,25 @@ final class Tracer implements Runnable {
      */
     private static Tracer join(Payload message, Connection connection) throws IOException {
         int request = message.u4();
-        Tracer wanted = Sessions.find(message.u4());
+        Tracer tracer = Sessions.find(message.u4());
         boolean takeOver = message.bool();
         message.end();
-        String refused = wanted == null ? "there is no such session" : wanted.admit(request, takeOver, connection);
-        if (refused != null) {
-            connection.send(new Frame(Frame.JOINED).u4(request).string(refused).u1(0).string("").u8(0).u4(0).u4(0));
-            throw new IOException(refused);
+        String refusal = tracer == null ? "there is no such session" : tracer.admit(request, takeOver, connection);
+        if (refusal != null) {
+            connection.send(new Frame(Frame.JOINED).u4(request).string(refusal).u1(0).string("").u8(0).u4(0).u4(0));
+            throw new IOException(refusal);
         }
-        return wanted;
+        return tracer;
     }
 
     /** Returns null, or the reason why no client can join. */
     private String admit(int request, boolean takeOver, Connection connection) throws IOException {
-        synchronized (leaving) {
-            byte[] left = description;
+        synchronized (leaveLock) {
+            byte[] storedDescription = description;
             if (this.left) {
                 return "the session is ending";
             }
-            if (left == null) {
+            if (storedDescription == null) {
                 return "the session ends with its client, which is connected";
             }
             if (link.isOpen() && !takeOver) {
@@ -195,16 +195,17 @@ final class Tracer implements Runnable {
             if (link.isOpen()) {
                 hangUp("another client has taken the session over");
             }
-            if (!events.awaitParted(JOIN_MILLIS) || !commands.awaitIdle(JOIN_MILLIS)) {
+            if (!events.awaitDetached(JOIN_MILLIS) || !commands.awaitIdle(JOIN_MILLIS)) {
                 return "the session is busy; try again";
             }
             prewoven.forget(); // an unfinished message of the client that left
             outbox.flush(JOIN_MILLIS);
-            Frame joined = new Frame(Frame.JOINED, left.length + 256).u4(request).string("").u1(slot).string(name);
-            joined.u8(Math.max(0, endNanos - System.nanoTime())).bytes(left).raw(session.handedOver());
-            connection.send(joined);
+            Frame reply = new Frame(Frame.JOINED, storedDescription.length + 256);
+            reply.u4(request).string("").u1(slot).string(name);
+            reply.u8(Math.max(0, endNanos - System.nanoTime())).bytes(storedDescription).raw(session.handedOver());
+            connection.send(reply);
             lease.set(leaseMillis);
-            lease.heard();
+            lease.renew();
             link.open(connection);
             events.resume();
             return null;
@@ -219,7 +220,7 @@ final class Tracer implements Runnable {
         if (exiting) {
             return "the JVM is exiting";
         }
-        synchronized (leaving) {
+        synchronized (leaveLock) {
             if (left || weaving.isRestored()) {
                 return "the session has put its classes back";
             }
@@ -231,10 +232,10 @@ final class Tracer implements Runnable {
     }
 
     /** Called when no client is connected any more. Open questions get no answer. */
-    void part() {
+    void detachClient() {
         questions.close();
         prewoven.forget();
-        events.part();
+        events.detachClient();
         commands.clear();
         link.close();
         outbox.clear();
@@ -251,10 +252,10 @@ final class Tracer implements Runnable {
 
     /** Writes a {@code SessionInfo}. */
     void describe(Frame frame) {
-        byte[] left = description;
+        byte[] storedDescription = description;
         int[] probes = session.probeCounts();
         long now = System.nanoTime();
-        frame.u4(id).string(name).u8(now - begunNanos).u8(left == null ? 0 : Math.max(1, endNanos - now));
+        frame.u4(id).string(name).u8(now - begunNanos).u8(storedDescription == null ? 0 : Math.max(1, endNanos - now));
         frame.u1(link.isOpen() ? 1 : 0).u4(probes[0]).u4(probes[1]).u4(inventory.woven().size()).u4(events.waiting());
     }
 
@@ -271,16 +272,16 @@ final class Tracer implements Runnable {
      * connection that has taken it over. That is known only inside the lock, because a takeover holds it.
      */
     private void hangUp(String trouble, Connection over) {
-        synchronized (leaving) {
-            if (over != null && description != null && !link.is(over)) {
+        synchronized (leaveLock) {
+            if (over != null && description != null && !link.isCurrent(over)) {
                 over.close();
                 return;
             }
             if (!left && description != null && !weaving.isRestored() && !exiting) {
                 if (link.isOpen()) {
-                    say(trouble);
+                    sendTrouble(trouble);
                 }
-                part();
+                detachClient();
                 return;
             }
         }
@@ -291,22 +292,22 @@ final class Tracer implements Runnable {
     private void finish(Connection connection, String trouble) {
         try {
             hangUp(trouble, connection);
-        } catch (Throwable exhausted) {
+        } catch (Throwable outOfMemory) {
             link.close();
         } finally {
             if (description == null) {
-                started.open();
-                gone.open();
+                startGate.open();
+                endGate.open();
             }
         }
     }
 
     /** Ends the threads of a tracer whose client joins another session instead. */
-    private static void end(Tracer unused) {
-        unused.left = true;
-        unused.events.close();
-        unused.outbox.close();
-        unused.started.open();
+    private static void end(Tracer tracer) {
+        tracer.left = true;
+        tracer.events.close();
+        tracer.outbox.close();
+        tracer.startGate.open();
     }
 
     private void welcome(Frame frame, Connection connection) throws IOException {
@@ -339,7 +340,7 @@ final class Tracer implements Runnable {
         String[] names = message.strings();
         message.end();
         bufferBytes = Headroom.buffer(bufferBytes);
-        outbox.bound(bufferBytes / 2);
+        outbox.setLimit(bufferBytes / 2);
         Limits limits = new Limits(bufferBytes, chars, depth, elements, fields, frames, redact, firstKey, secondKey,
                 names);
         session = Session.open(limits, Platform.pid());
@@ -356,7 +357,7 @@ final class Tracer implements Runnable {
         answers = new Answers(questions, sites, outbox, sweeper, jfr);
         commands = commands(transformer);
         lease.set(leaseMillis);
-        lease.heard();
+        lease.renew();
         events.begin(session, commands, bufferBytes / 2);
         start(commands, "btpy-commands");
         hook = ShutdownHook.add(this);
@@ -395,7 +396,7 @@ final class Tracer implements Runnable {
                 break;
             case Payload.GO:
                 message.end();
-                started.open();
+                startGate.open();
                 break;
             default:
                 commands.add(message);
@@ -415,7 +416,7 @@ final class Tracer implements Runnable {
 
     /** Releases the slot. After this no probe fires or records anything. */
     void end() {
-        synchronized (leaving) {
+        synchronized (leaveLock) {
             if (!ended && session != null) {
                 ended = true;
                 session.close();
@@ -431,26 +432,26 @@ final class Tracer implements Runnable {
      * null if nothing went wrong, or if no client can be told.
      */
     void leave(String trouble) {
-        synchronized (leaving) {
+        synchronized (leaveLock) {
             if (left || !link.isOpen() && session == null) {
                 return;
             }
             left = true;
             try {
-                boolean told = proven && say(trouble);
+                boolean told = proven && sendTrouble(trouble);
                 if (session != null) {
-                    restoreSurely(told);
+                    restoreWithRetries(told);
                     end();
                 }
                 outbox.flush(proven ? 1000 : 0);
-            } catch (Throwable exhausted) {
+            } catch (Throwable outOfMemory) {
                 // the threads and the connection end anyway
             } finally {
                 close();
             }
         }
-        started.open();
-        gone.open();
+        startGate.open();
+        endGate.open();
     }
 
     private void close() {
@@ -473,18 +474,18 @@ final class Tracer implements Runnable {
             return;
         }
         outbox.post(new Frame(Frame.EXITING));
-        gone.await(millis);
+        endGate.await(millis);
     }
 
     /**
      * Ends the session because this thread cannot continue. The target may have no memory even for a message: a literal
      * needs some when it is first used.
      */
-    void fail(Throwable unexpected) {
+    void fail(Throwable failure) {
         String trouble = null;
         try {
-            trouble = "the thread " + Thread.currentThread().getName() + " of the agent failed: " + unexpected;
-        } catch (Throwable exhausted) {
+            trouble = "the thread " + Thread.currentThread().getName() + " of the agent failed: " + failure;
+        } catch (Throwable outOfMemory) {
             // only the end of the connection can tell the client
         }
         leave(trouble);
@@ -494,20 +495,20 @@ final class Tracer implements Runnable {
      * Returns whether the client has been told. The caller must continue in both cases, and even if there is no memory
      * for a message.
      */
-    private boolean say(String trouble) {
+    private boolean sendTrouble(String trouble) {
         try {
             if (trouble == null) {
                 return false;
             }
             outbox.post(new Frame(Frame.TROUBLE).string(trouble));
             return outbox.flush(1000);
-        } catch (Throwable exhausted) {
+        } catch (Throwable outOfMemory) {
             return false; // only the end of the connection can tell the client
         }
     }
 
     /** Tries repeatedly while the target is out of memory, because leaving woven classes behind is the worst outcome. */
-    private void restoreSurely(boolean told) {
+    private void restoreWithRetries(boolean told) {
         long begin = System.nanoTime();
         do {
             try {
@@ -518,8 +519,8 @@ final class Tracer implements Runnable {
                 }
                 restore();
                 return;
-            } catch (Throwable exhausted) {
-                pausing.await(BETWEEN_RESTORATIONS_MILLIS);
+            } catch (Throwable outOfMemory) {
+                pauseGate.await(BETWEEN_RESTORATIONS_MILLIS);
             }
         } while (System.nanoTime() - begin < LONGEST_RESTORATION_NANOS);
         // the probes are stopped; a connected client gets no receipt

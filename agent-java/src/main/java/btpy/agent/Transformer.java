@@ -52,7 +52,7 @@ class Transformer implements ClassFileTransformer {
     private volatile boolean passed;
 
     /** The thread of {@link Retransformer}. */
-    private volatile Thread retransforming;
+    private volatile Thread retransformingThread;
 
     /** Null if classes being loaded are not examined. */
     private volatile Watch watch;
@@ -92,21 +92,21 @@ class Transformer implements ClassFileTransformer {
     }
 
     void hook(Hook hook, EventPump events) {
-        Hook[] grown = Arrays.copyOf(hooks, hooks.length + 1);
-        grown[hooks.length] = hook;
+        Hook[] newHooks = Arrays.copyOf(hooks, hooks.length + 1);
+        newHooks[hooks.length] = hook;
         hook.call(); // loads the classes that a call needs before any class is looked at
         this.events = events;
-        hooks = grown;
+        hooks = newHooks;
     }
 
     /** Removes the hook of a site, if it is a hook for classes being loaded. */
     void unhook(int site) {
         for (int i = 0; i < hooks.length; i++) {
             if (hooks[i].site == site) {
-                Hook[] left = new Hook[hooks.length - 1];
-                System.arraycopy(hooks, 0, left, 0, i);
-                System.arraycopy(hooks, i + 1, left, i, left.length - i);
-                hooks = left;
+                Hook[] newHooks = new Hook[hooks.length - 1];
+                System.arraycopy(hooks, 0, newHooks, 0, i);
+                System.arraycopy(hooks, i + 1, newHooks, i, newHooks.length - i);
+                hooks = newHooks;
                 return;
             }
         }
@@ -140,12 +140,12 @@ class Transformer implements ClassFileTransformer {
     }
 
     /** Called by the thread that is about to call {@code retransformClasses}. It waits for the client without limit. */
-    void expect() {
-        retransforming = Thread.currentThread();
+    void expectRetransformation() {
+        retransformingThread = Thread.currentThread();
         lastAsked = null;
     }
 
-    /** The class for which the JVM last got an answer; null if there was none since {@link #expect}. */
+    /** The class for which the JVM last got an answer; null if there was none since {@link #expectRetransformation}. */
     ClassRecord lastAsked() {
         return lastAsked;
     }
@@ -172,29 +172,29 @@ class Transformer implements ClassFileTransformer {
                 }
             }
             if (Thread.currentThread() instanceof AgentThread) {
-                ContextClasses.loading(internalName);
+                ContextClasses.reportLoading(internalName);
                 if (watch != null && !Inventory.isOwn(internalName.replace('/', '.'))) {
                     passed = true;
                     sweeper.request();
                 }
-                tell(hooks, loader, internalName, bytes);
+                callHooks(hooks, loader, internalName, bytes);
                 return null;
             }
             int entry = Guard.mark(-1);
             try {
-                ContextClasses.loading(internalName);
-                tell(hooks, loader, internalName, bytes);
+                ContextClasses.reportLoading(internalName);
+                callHooks(hooks, loader, internalName, bytes);
                 return load(loader, internalName.replace('/', '.'), bytes);
             } finally {
                 try {
                     Guard.leave(entry);
-                } catch (Throwable noStack) {
+                } catch (Throwable stackOverflow) {
                     if (entry >= 0) {
                         Guard.MARKS[entry] = Guard.LEFT;
                     }
                 }
             }
-        } catch (Throwable unexpected) { // mostly StackOverflowError
+        } catch (Throwable ignored) { // mostly StackOverflowError
             sweeper.request();
             return null;
         }
@@ -210,11 +210,11 @@ class Transformer implements ClassFileTransformer {
     }
 
     /** Calls the hooks for a class that any thread loads. */
-    private void tell(Hook[] hooks, ClassLoader loader, String internalName, byte[] bytes) {
+    private void callHooks(Hook[] hooks, ClassLoader loader, String internalName, byte[] bytes) {
         for (Hook hook : hooks) {
             String name = internalName.replace('/', '.');
             if (!Inventory.isOwn(name) && hook.classes.matchesLoading(loader, name, bytes)) {
-                events.loading(hook, name, inventory.loaderName(loader), bytes.length);
+                events.reportLoading(hook, name, inventory.loaderName(loader), bytes.length);
             }
         }
     }
@@ -224,7 +224,7 @@ class Transformer implements ClassFileTransformer {
         if (record == null) {
             return null;
         }
-        boolean own = record.requested && Thread.currentThread() == retransforming;
+        boolean own = record.requested && Thread.currentThread() == retransformingThread;
         try {
             return record.woven || own && !restoring ? ask(record, type, bytes, own) : null;
         } finally {
@@ -241,36 +241,38 @@ class Transformer implements ClassFileTransformer {
      */
     private byte[] ask(ClassRecord record, Class<?> type, byte[] bytes, boolean own) throws Exception {
         ParameterNames names = record.parameterNames;
-        byte[] whole = names == null ? bytes : names.givenBack(bytes);
-        byte[] hash = Fingerprint.of(whole);
+        byte[] fullFile = names == null ? bytes : names.addTo(bytes);
+        byte[] hash = Fingerprint.of(fullFile);
         boolean shared = Sessions.areSeveral() && Inventory.isWoven(bytes);
-        byte[] current = shared ? whole : Redefinitions.current(type, whole, hash, record.latest, record.shared);
-        if (current != whole) {
-            hash = Fingerprint.of(current);
+        byte[] currentFile = shared ? fullFile
+                : Redefinitions.current(type, fullFile, hash, record.latestHash, record.latestIsShared);
+        if (currentFile != fullFile) {
+            hash = Fingerprint.of(currentFile);
         }
-        byte[] unchanged = current == bytes ? null : current;
+        byte[] unchangedFile = currentFile == bytes ? null : currentFile;
         if (restoring) {
-            record.returned = hash;
-            return unchanged;
+            record.restoredHash = hash;
+            return unchangedFile;
         }
-        if (record.original == null) {
-            record.original = hash;
+        if (record.originalHash == null) {
+            record.originalHash = hash;
         }
-        byte[] before = record.latest;
-        boolean sharedBefore = record.shared;
-        byte[] kept = Arrays.equals(hash, record.latest) ? record.file : null;
-        record.latest = hash;
-        record.shared = shared;
+        byte[] previousHash = record.latestHash;
+        boolean sharedBefore = record.latestIsShared;
+        byte[] keptFile = Arrays.equals(hash, record.latestHash) ? record.wovenFile : null;
+        record.latestHash = hash;
+        record.latestIsShared = shared;
         PrewovenMethods methods = own ? record.prewoven : null;
-        byte[] woven = methods == null || questions.isClosed() ? null : methods.takenOver(current);
+        byte[] woven = methods == null || questions.isClosed() ? null : methods.weaveInto(currentFile);
         record.prewoven = null;
-        byte[] added = woven == null ? null : methods.constants();
+        byte[] addedConstants = woven == null ? null : methods.constants();
         if (woven == null) {
             // Other sessions, whose threads also belong to the agent, come and go without changing the program.
-            boolean changed = before != null && !Arrays.equals(hash, before) && !(Thread.currentThread() instanceof AgentThread);
-            Question question = questions.ask(record, type, current, hash, changed);
+            boolean changed = previousHash != null && !Arrays.equals(hash, previousHash)
+                    && !(Thread.currentThread() instanceof AgentThread);
+            Question question = questions.ask(record, type, currentFile, hash, changed);
             if (question == null) {
-                return alone(record, kept, unchanged);
+                return useKeptFile(record, keptFile, unchangedFile);
             }
             if (own) {
                 long start = System.nanoTime();
@@ -280,42 +282,43 @@ class Transformer implements ClassFileTransformer {
             } else {
                 outbox.ask(question);
                 if (!question.await(deadlineMillis)) {
-                    return unchanged;
+                    return unchangedFile;
                 }
             }
             woven = question.woven();
             if (woven == null && questions.isClosed() && !restoring) {
-                return alone(record, kept, unchanged);
+                return useKeptFile(record, keptFile, unchangedFile);
             }
         }
         if (woven != null) {
             ClassLoader loader = type.getClassLoader();
-            record.failure = added == null ? inventory.link(loader, woven) : inventory.linkAdded(loader, added);
+            record.failure = addedConstants == null ? inventory.link(loader, woven)
+                    : inventory.linkAdded(loader, addedConstants);
             woven = record.failure == null ? woven : null;
         }
         if (record.woven && woven == null) {
-            record.returned = hash;
-            record.latest = before;
-            record.shared = sharedBefore;
+            record.restoredHash = hash;
+            record.latestHash = previousHash;
+            record.latestIsShared = sharedBefore;
         }
         record.woven = woven != null;
-        record.file = keeps ? woven : null;
-        return restoring || woven == null ? unchanged : woven;
+        record.wovenFile = keeps ? woven : null;
+        return restoring || woven == null ? unchangedFile : woven;
     }
 
     /**
      * Handles a class while no client can weave. The class gets its kept woven file if it is shown as before. Otherwise
      * it stays unwoven, and is woven when a client has joined.
      */
-    private static byte[] alone(ClassRecord record, byte[] kept, byte[] unchanged) {
-        if (kept == null && record.woven) {
+    private static byte[] useKeptFile(ClassRecord record, byte[] keptFile, byte[] unchangedFile) {
+        if (keptFile == null && record.woven) {
             record.lostNanos = System.nanoTime() | 1;
         }
-        record.file = kept;
-        record.woven = kept != null;
-        record.overdue = kept == null;
-        record.failure = kept == null ? "no client is connected" : null;
-        return kept != null ? kept : unchanged;
+        record.wovenFile = keptFile;
+        record.woven = keptFile != null;
+        record.overdue = keptFile == null;
+        record.failure = keptFile == null ? "no client is connected" : null;
+        return keptFile != null ? keptFile : unchangedFile;
     }
 
     /**
@@ -327,7 +330,7 @@ class Transformer implements ClassFileTransformer {
         if (watch == null || questions.isClosed() || Inventory.isOwn(name) || !watch.matchesLoading(loader, name, bytes)) {
             return null;
         }
-        if (watch.bySupertype()) {
+        if (watch.isBySupertype()) {
             sweeper.request();
         }
         if (!Headroom.has(Retransformer.PER_CLASS)) {
@@ -341,31 +344,31 @@ class Transformer implements ClassFileTransformer {
         }
         ClassRecord record = new ClassRecord(name, loader, loaderName);
         byte[] hash = Fingerprint.of(bytes);
-        record.original = hash;
-        record.latest = hash;
-        record.shared = Sessions.areSeveral() && Inventory.isWoven(bytes);
-        byte[] given = prewoven(record, loader, bytes);
-        if (given != null) {
-            return given == bytes ? null : handOver(record, given);
+        record.originalHash = hash;
+        record.latestHash = hash;
+        record.latestIsShared = Sessions.areSeveral() && Inventory.isWoven(bytes);
+        byte[] prewovenFile = prewoven(record, loader, bytes);
+        if (prewovenFile != null) {
+            return prewovenFile == bytes ? null : handOver(record, prewovenFile);
         }
         Question question = questions.ask(record, null, bytes, hash, false);
         if (question == null) {
             sweeper.request();
             return null;
         }
-        inventory.arrive(record);
+        inventory.addLoading(record);
         outbox.ask(question);
         if (!question.await(deadlineMillis)) {
-            questions.missed();
+            questions.reportTimeout();
             return null;
         }
         byte[] woven = question.woven();
         if (woven == null) {
             return null;
         }
-        String unlinkable = inventory.link(loader, woven);
-        if (unlinkable != null) {
-            outbox.post(late(name, loaderName, 2, unlinkable));
+        String linkError = inventory.link(loader, woven);
+        if (linkError != null) {
+            outbox.post(late(name, loaderName, 2, linkError));
             return null;
         }
         woven = handOver(record, woven);
@@ -380,31 +383,31 @@ class Transformer implements ClassFileTransformer {
      * is not changed, null if the client has to be asked.
      */
     private byte[] prewoven(ClassRecord record, ClassLoader loader, byte[] bytes) throws ProtocolException {
-        PrewovenClasses.Answer answer = inventory.isOfJdk(loader) ? null : prewoven.find(record.latest);
+        PrewovenClasses.Answer answer = inventory.isOfJdk(loader) ? null : prewoven.find(record.latestHash);
         if (answer == null) {
             return null;
         }
         Payload content = answer.isUnchanged() ? null : prewoven.read(answer);
-        byte[] given = answer.isUnchanged() ? bytes : content == null ? null : content.bytes();
-        if (given == null || given != bytes && inventory.link(loader, given) != null) {
+        byte[] answerFile = answer.isUnchanged() ? bytes : content == null ? null : content.bytes();
+        if (answerFile == null || answerFile != bytes && inventory.link(loader, answerFile) != null) {
             return null;
         }
-        Frame note = late(record.name, record.loaderName, given == bytes ? 4 : 0, "", answer.id);
-        if (!prewoven.take(record.latest, answer, note, outbox)) {
+        Frame note = late(record.name, record.loaderName, answerFile == bytes ? 4 : 0, "", answer.id);
+        if (!prewoven.take(record.latestHash, answer, note, outbox)) {
             return null;
         }
-        inventory.arrive(record);
+        inventory.addLoading(record);
         if (content != null) {
             sites.add(record, content);
         }
-        return given;
+        return answerFile;
     }
 
     /** Returns null if the session has begun to put its classes back in the meantime. */
     private byte[] handOver(ClassRecord record, byte[] woven) {
         // Set the record before reading the flag, so that a restoration that sets the flag in between finds the record.
         record.woven = true;
-        record.file = keeps ? woven : null;
+        record.wovenFile = keeps ? woven : null;
         if (restoring) {
             record.woven = false;
             return null;

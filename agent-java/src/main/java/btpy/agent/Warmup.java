@@ -19,7 +19,7 @@ final class Warmup {
      * application's stack fails, and its class is then unusable for the life of the JVM. {@code Jvm} is not included,
      * because it loads the management classes.
      */
-    private static final String[] OF_HANDLERS = {
+    private static final String[] HANDLER_CLASSES = {
         "AdaptiveSampler", "Aggregation", "Budget", "Calls", "Cells", "ClassNames", "Containers", "Contexts", "Costs", "Depths",
         "Drain", "Dynamic", "Elements", "Entry", "ErrorTable", "EventBuffer", "Exemplars", "ExponentialBuckets", "Fields", "Flow", "FlowRun", "FlowStack", "Flows", "Formats", "FrameFilter", "Frames", "Guard",
         "Headroom", "HyperLogLog", "Interruptions", "KeyTable", "KeyedHash", "Keys", "KnownField", "Layout", "Layouts",
@@ -30,10 +30,10 @@ final class Warmup {
     };
 
     /** Classes that a handler with calls may be the first to use. Most programs use none of them. */
-    private static final String[] OF_CALLS = {"Calendars", "Decimals", "Servlets", "Substitutes"};
+    private static final String[] CALL_CLASSES = {"Calendars", "Decimals", "Servlets", "Substitutes"};
 
     /** Classes that a handler which asks for a context may be the first to use. */
-    private static final String[] OF_CONTEXTS = {
+    private static final String[] CONTEXT_CLASSES = {
         "BraveLibrary", "ContextWarnings", "LoggingLibrary", "OpenSpan", "OpenTelemetryLibrary", "Spans", "StaticField", "ThreadLocals",
         "TraceLibrary",
     };
@@ -51,8 +51,8 @@ final class Warmup {
             return;
         }
         done = true;
-        initialize(OF_HANDLERS);
-        boxes();
+        initialize(HANDLER_CLASSES);
+        fillBoxCaches();
         byte[] classFile = subject();
         Inventory inventory = new Inventory();
         Questions questions = new Questions();
@@ -75,18 +75,18 @@ final class Warmup {
         questions.open(); // the questions above got no answer
         Question question = questions.ask(new ClassRecord(SUBJECT, null, "boot"), null, classFile, Fingerprint.of(classFile), false);
         Frame frame = question.frame();
-        frame.sealed();
+        frame.toChunks();
         new Payload(frame.copy(4, frame.size() - 4)).u4();
         question.answer(classFile);
         HandlerClasses.verify(SUBJECT, classFile);
         byte[] hash = Fingerprint.of(classFile);
-        byte[] other = Fingerprint.of(hash);
-        Redefinitions.current(Warmup.class, classFile, hash, other, false);
-        Redefinitions.current(Warmup.class, classFile, other, hash, false); // unchanged: nothing is kept
+        byte[] otherHash = Fingerprint.of(hash);
+        Redefinitions.current(Warmup.class, classFile, hash, otherHash, false);
+        Redefinitions.current(Warmup.class, classFile, otherHash, hash, false); // unchanged: nothing is kept
         Transformer.late(SUBJECT, "boot", 0, "");
         Guard.leave(Guard.mark(-1)); // the first step of the transformer, here on a thread for which the transformer does nothing
         Contexts.wants(SUBJECT);
-        ContextClasses.loading(SUBJECT);
+        ContextClasses.reportLoading(SUBJECT);
         Platform.readFromBase();
         instrumentation.addTransformer(transformer, true);
         instrumentation.removeTransformer(transformer);
@@ -94,13 +94,13 @@ final class Warmup {
     }
 
     /** Loads the classes that a handler may be the first to use, before it is defined. */
-    static void of(byte[] handler) throws ClassNotFoundException {
+    static void loadClassesOf(byte[] handler) throws ClassNotFoundException {
         ClassHeader header = ClassHeader.parse(handler);
-        if (header != null && !header.mentioned(CALLS).isEmpty()) {
-            initialize(OF_CALLS);
+        if (header != null && !header.mentionedClasses(CALLS).isEmpty()) {
+            initialize(CALL_CLASSES);
         }
         if (ContextClasses.areUsedBy(header)) {
-            initialize(OF_CONTEXTS);
+            initialize(CONTEXT_CLASSES);
         }
     }
 
@@ -114,7 +114,7 @@ final class Warmup {
      * Fills the caches of boxes, because even a handler at the end of a stack may be the first in the JVM to box a
      * number.
      */
-    private static void boxes() {
+    private static void fillBoxCaches() {
         Byte.valueOf((byte) 0);
         Character.valueOf('0');
         Short.valueOf((short) 0);

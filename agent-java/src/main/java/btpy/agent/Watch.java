@@ -33,9 +33,9 @@ final class Watch {
         boolean header = false;
         boolean annotations = false;
         for (int i = 0; i < patterns.length; i++) {
-            header |= patterns[i].bySupertype();
+            header |= patterns[i].isBySupertype();
             annotations |= patterns[i].kind == ClassPattern.ANNOTATED;
-            if (patterns[i].bySupertype()) {
+            if (patterns[i].isBySupertype()) {
                 subtypes[i] = new ConcurrentHashMap<String, Boolean>();
                 verdicts[i] = new IdentityHashMap<Class<?>, Boolean>();
             }
@@ -48,7 +48,7 @@ final class Watch {
         return patterns.length == 0;
     }
 
-    boolean bySupertype() {
+    boolean isBySupertype() {
         return header;
     }
 
@@ -65,8 +65,10 @@ final class Watch {
         boolean undecided = false;
         for (int i = 0; i < patterns.length; i++) {
             ClassPattern pattern = patterns[i];
-            boolean fits = pattern.bySupertype() ? isSubtype(type, name, i) : pattern.kind == ClassPattern.ANNOTATED || pattern.matchesText(name);
-            if (fits && pattern.kind != ClassPattern.ANNOTATED && (pattern.constants.length == 0 || pattern.bySupertype() && !readResources)) {
+            boolean fits = pattern.isBySupertype() ? isSubtype(type, name, i)
+                    : pattern.kind == ClassPattern.ANNOTATED || pattern.matchesText(name);
+            if (fits && pattern.kind != ClassPattern.ANNOTATED
+                    && (pattern.constants.length == 0 || pattern.isBySupertype() && !readResources)) {
                 matches = true;
             } else {
                 undecided |= fits;
@@ -86,33 +88,34 @@ final class Watch {
 
     boolean matchesLoading(ClassLoader loader, String name, byte[] classFile) {
         for (ClassPattern pattern : patterns) {
-            if (!pattern.bySupertype() && pattern.kind != ClassPattern.ANNOTATED && pattern.matchesText(name) && pattern.mayBeIn(classFile)) {
+            if (!pattern.isBySupertype() && pattern.kind != ClassPattern.ANNOTATED && pattern.matchesText(name)
+                    && pattern.mayBeIn(classFile)) {
                 return true;
             }
         }
         if (!header && !annotations) {
             return false;
         }
-        ClassHeader read = ClassHeader.parse(classFile);
-        if (read == null) {
+        ClassHeader classHeader = ClassHeader.parse(classFile);
+        if (classHeader == null) {
             return false;
         }
         boolean matches = false;
         for (int i = 0; i < patterns.length; i++) {
             ClassPattern pattern = patterns[i];
-            if (pattern.bySupertype()) {
-                matches |= joins(loader, read, name, i, 0) && pattern.mayBeIn(classFile);
+            if (pattern.isBySupertype()) {
+                matches |= joins(loader, classHeader, name, i, 0) && pattern.mayBeIn(classFile);
             } else if (!matches && pattern.kind == ClassPattern.ANNOTATED) {
-                matches = read.mentions(pattern) && pattern.mayBeIn(classFile);
+                matches = classHeader.mentions(pattern) && pattern.mayBeIn(classFile);
             }
         }
         return matches;
     }
 
-    private boolean joins(ClassLoader loader, ClassHeader read, String name, int i, int depth) {
-        boolean matches = patterns[i].matchesText(name) || isSubtype(loader, read.superclass, i, depth);
-        for (int k = 0; !matches && k < read.interfaces.length; k++) {
-            matches = isSubtype(loader, read.interfaces[k], i, depth);
+    private boolean joins(ClassLoader loader, ClassHeader classHeader, String name, int i, int depth) {
+        boolean matches = patterns[i].matchesText(name) || isSubtype(loader, classHeader.superclass, i, depth);
+        for (int k = 0; !matches && k < classHeader.interfaces.length; k++) {
+            matches = isSubtype(loader, classHeader.interfaces[k], i, depth);
         }
         subtypes[i].put(name, matches);
         return matches;
@@ -127,19 +130,19 @@ final class Watch {
         if (supertype.isEmpty()) {
             return false;
         }
-        Boolean known = subtypes[i].get(supertype);
-        if (known != null || patterns[i].matchesText(supertype)) {
-            return known == null || known;
+        Boolean verdict = subtypes[i].get(supertype);
+        if (verdict != null || patterns[i].matchesText(supertype)) {
+            return verdict == null || verdict;
         }
         byte[] classFile = loader != null && depth < LONGEST_CHAIN ? Resources.classFile(loader, supertype) : null;
-        ClassHeader read = classFile == null ? null : ClassHeader.parse(classFile);
-        return read != null && joins(loader, read, supertype, i, depth + 1);
+        ClassHeader classHeader = classFile == null ? null : ClassHeader.parse(classFile);
+        return classHeader != null && joins(loader, classHeader, supertype, i, depth + 1);
     }
 
     private boolean isSubtype(Class<?> type, String name, int i) {
-        Boolean known = verdicts[i].get(type);
-        if (known != null) {
-            return known;
+        Boolean verdict = verdicts[i].get(type);
+        if (verdict != null) {
+            return verdict;
         }
         boolean matches = patterns[i].matchesText(name);
         if (!matches) {
@@ -167,14 +170,14 @@ final class Watch {
      */
     private boolean matchesResource(Class<?> type, String name) {
         byte[] classFile = Resources.classFile(type);
-        ClassHeader read = classFile == null ? null : ClassHeader.parse(classFile);
+        ClassHeader classHeader = classFile == null ? null : ClassHeader.parse(classFile);
         for (int i = 0; i < patterns.length; i++) {
             ClassPattern pattern = patterns[i];
             if (pattern.kind == ClassPattern.ANNOTATED) {
-                if (read != null && read.mentions(pattern) && pattern.mayBeIn(classFile)) {
+                if (classHeader != null && classHeader.mentions(pattern) && pattern.mayBeIn(classFile)) {
                     return true;
                 }
-            } else if (pattern.bySupertype() ? isSubtype(type, name, i) : pattern.matchesText(name)) {
+            } else if (pattern.isBySupertype() ? isSubtype(type, name, i) : pattern.matchesText(name)) {
                 if (classFile == null || pattern.mayBeIn(classFile)) {
                     return true;
                 }

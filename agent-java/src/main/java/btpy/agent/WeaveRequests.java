@@ -67,22 +67,22 @@ final class WeaveRequests extends RequestHandler {
      * only classes that are loaded later can be missed.
      */
     private void watch(int id, Payload request) throws Exception {
-        Watch wanted = new Watch(ClassPattern.list(request));
+        Watch watch = new Watch(ClassPattern.list(request));
         request.end();
-        if (!wanted.isEmpty()) {
+        if (!watch.isEmpty()) {
             weaving.listen();
         }
-        transformer.watch(wanted);
+        transformer.watch(watch);
         weaving.ask();
         for (Class<?> type : instrumentation.getAllLoadedClasses()) {
-            if (!type.isArray() && wanted.matchesLoaded(type, ClassNames.of(type), false)) {
+            if (!type.isArray() && watch.matchesLoaded(type, ClassNames.of(type), false)) {
                 inventory.of(type);
             }
         }
-        wanted.forget();
+        watch.forget();
         done(id, "");
         if (!inventory.overdue().isEmpty()) {
-            weaveSlipped(); // no client was connected that could weave them
+            weaveMissed(); // no client was connected that could weave them
         }
     }
 
@@ -97,10 +97,10 @@ final class WeaveRequests extends RequestHandler {
                 prewoven.forget();
             }
             prewoven.add(request);
-        } catch (ProtocolException broken) {
-            throw broken;
-        } catch (IOException full) {
-            error = full.getMessage();
+        } catch (ProtocolException protocolError) {
+            throw protocolError;
+        } catch (IOException failure) {
+            error = failure.getMessage();
         }
         outbox.post(new Frame(Frame.DONE).u4(id).string(error));
     }
@@ -124,7 +124,7 @@ final class WeaveRequests extends RequestHandler {
         List<ClassRecord> wovenBefore = new ArrayList<ClassRecord>();
         for (ClassRecord record : records) {
             if (record.woven) {
-                record.returned = null;
+                record.restoredHash = null;
                 wovenBefore.add(record);
             }
         }
@@ -132,28 +132,28 @@ final class WeaveRequests extends RequestHandler {
         for (ClassRecord record : records) {
             record.prewoven = null;
         }
-        int putBack = 0;
+        int putBackCount = 0;
         for (ClassRecord record : wovenBefore) {
             if (!record.woven && record.failure == null) {
-                putBack += record.isPutBack() ? 1 : 0;
+                putBackCount += record.isPutBack() ? 1 : 0;
                 record.failure = record.isPutBack() ? null : ClassRecord.CHANGED;
             }
         }
         searchedBy(searches);
         if (!searches && transformer.hasPassed()) {
-            weaveSlipped();
+            weaveMissed();
         }
         Frame frame = new Frame(Frame.WEAVE_RESULT).u4(id);
         int at = frame.size();
         frame.u4(0);
-        int failed = 0;
+        int failedCount = 0;
         for (ClassRecord record : records) {
             if (record.failure != null) {
                 frame.u4(record.id).string(record.failure);
-                failed++;
+                failedCount++;
             }
         }
-        frame.patch(at, failed).u4(putBack).u4(retransformer.batches()).u8(retransformer.longestNanos());
+        frame.patch(at, failedCount).u4(putBackCount).u4(retransformer.batches()).u8(retransformer.longestNanos());
         send(frame.u8(retransformer.totalNanos()).u8(retransformer.waitedNanos()));
     }
 
@@ -165,13 +165,13 @@ final class WeaveRequests extends RequestHandler {
      * Weaves the classes whose answer missed the deadline, and the classes that were loaded before they were known to match. LATE
      * reports each of them.
      */
-    void weaveSlipped() {
+    void weaveMissed() {
         Watch watch = transformer.watch();
-        Class<?>[] loaded = instrumentation.getAllLoadedClasses();
-        inventory.settle(loaded);
-        List<ClassRecord> slipped = inventory.overdue();
-        for (int i = 0; watch != null && i < loaded.length; i++) {
-            Class<?> type = loaded[i];
+        Class<?>[] loadedTypes = instrumentation.getAllLoadedClasses();
+        inventory.findLoaded(loadedTypes);
+        List<ClassRecord> missedRecords = inventory.overdue();
+        for (int i = 0; watch != null && i < loadedTypes.length; i++) {
+            Class<?> type = loadedTypes[i];
             String name = ClassNames.of(type);
             if (type.isArray() || Inventory.isOwn(name) || !watch.matchesLoaded(type, name, false) || inventory.find(type) != null) {
                 continue;
@@ -179,7 +179,7 @@ final class WeaveRequests extends RequestHandler {
             ClassRecord record = inventory.of(type);
             String refusal = refusal(type);
             if (refusal == null) {
-                slipped.add(record);
+                missedRecords.add(record);
             } else {
                 outbox.post(Transformer.late(name, record.loaderName, 2, refusal));
             }
@@ -187,18 +187,18 @@ final class WeaveRequests extends RequestHandler {
         if (watch != null) {
             watch.forget();
         }
-        if (slipped.isEmpty()) {
+        if (missedRecords.isEmpty()) {
             return;
         }
-        for (ClassRecord record : slipped) {
+        for (ClassRecord record : missedRecords) {
             record.overdue = false;
         }
-        weaving.retransform(slipped, losesNames);
-        for (ClassRecord record : slipped) {
+        weaving.retransform(missedRecords, losesNames);
+        for (ClassRecord record : missedRecords) {
             if (record.failure != null) {
                 outbox.post(Transformer.late(record.name, record.loaderName, 2, record.failure));
             } else if (record.woven && record.lostNanos != 0) {
-                outbox.post(Transformer.late(record.name, record.loaderName, 3, lost(record)));
+                outbox.post(Transformer.late(record.name, record.loaderName, 3, lossReason(record)));
             } else if (record.woven) {
                 outbox.post(Transformer.late(record.name, record.loaderName, 1, ""));
             }
@@ -206,7 +206,7 @@ final class WeaveRequests extends RequestHandler {
     }
 
     /** Reports the reason why a class had no probes for a while, when it has them again. */
-    private static String lost(ClassRecord record) {
+    private static String lossReason(ClassRecord record) {
         long seconds = (System.nanoTime() - record.lostNanos) / 1_000_000_000L;
         record.lostNanos = 0;
         return "another session or agent changed it " + seconds + " s ago, and nobody was connected";

@@ -45,7 +45,8 @@ final class Weaving {
      * this ends.
      */
     synchronized Retransformer retransform(List<ClassRecord> records, boolean losesNames) {
-        Retransformer retransformer = new Retransformer(instrumentation, transformer, batchSize).losingNames(losesNames);
+        Retransformer retransformer =
+                new Retransformer(instrumentation, transformer, batchSize).allowLosingNames(losesNames);
         if (restoration == null) {
             retransformer.run(records);
             return retransformer;

@@ -15,13 +15,13 @@ import jdk.internal.vm.annotation.ForceInline;
  * Stripes}) decreases its own number, without an atomic addition.
  */
 final class AdaptiveSampler {
-    static final int MOST = 1 << 14;
+    static final int MAX_FACTOR = 1 << 14;
 
     private static final Memory MEMORY = Memory.instance();
     // The numbers of a stripe: first its owner's, then those of the threads that share it.
     /** The hits until one fires; 0 or less while the firing thread opens the next block. */
-    private static final int LEFT = 0;
-    /** The total number of hits when LEFT will be 0. */
+    private static final int COUNTDOWN = 0;
+    /** The total number of hits when COUNTDOWN will be 0. */
     private static final int END = 1;
     /** The hits of the block after the one that fires. */
     private static final int REST = 2;
@@ -46,7 +46,7 @@ final class AdaptiveSampler {
         this.isRaised = isRaised;
         for (int at = STRIDE; at < numbers.length; at += SHARED) {
             long position = draw(at, factor);
-            numbers[at + LEFT] = numbers[at + END] = position;
+            numbers[at + COUNTDOWN] = numbers[at + END] = position;
             numbers[at + REST] = factor - position;
             numbers[at + BLOCK] = factor;
         }
@@ -58,9 +58,9 @@ final class AdaptiveSampler {
 
     /** Called on a firing thread. Doubles the length of new blocks. */
     void raise() {
-        int now = factor;
-        if (now < MOST) {
-            factor = 2 * now;
+        int oldFactor = factor;
+        if (oldFactor < MAX_FACTOR) {
+            factor = 2 * oldFactor;
             isRaised = true;
         }
     }
@@ -78,9 +78,9 @@ final class AdaptiveSampler {
             return chooseAmongMany();
         }
         int at = STRIDE + STRIDE * stripe;
-        long left = MEMORY.getLong(numbers, offset(at)) - 1;
-        MEMORY.putLongRelease(numbers, offset(at), left);
-        return left == 0 ? chosen(at) : 0;
+        long remaining = MEMORY.getLong(numbers, offset(at)) - 1;
+        MEMORY.putLongRelease(numbers, offset(at), remaining);
+        return remaining == 0 ? openBlock(at) : 0;
     }
 
     /**
@@ -90,26 +90,26 @@ final class AdaptiveSampler {
     @ForceInline
     boolean leavesOut(int stripe) {
         long offset = offset(STRIDE + STRIDE * stripe);
-        long left = MEMORY.getLong(numbers, offset) - 1;
-        if (left > 0) {
-            MEMORY.putLongRelease(numbers, offset, left);
+        long remaining = MEMORY.getLong(numbers, offset) - 1;
+        if (remaining > 0) {
+            MEMORY.putLongRelease(numbers, offset, remaining);
         }
-        return left > 0;
+        return remaining > 0;
     }
 
     @DontInline
     private int chooseAmongMany() {
         int at = STRIDE + STRIDE * Stripes.here() + SHARED;
-        return MEMORY.getAndAddLong(numbers, offset(at), -1) == 1 ? chosen(at) : 0;
+        return MEMORY.getAndAddLong(numbers, offset(at), -1) == 1 ? openBlock(at) : 0;
     }
 
     /**
-     * Opens the next block. Only one thread at a time does so for each stripe, because the addition to LEFT comes last.
-     * Hits of other threads may have passed the end of the new block by then. None of its hits can fire any more, so
-     * this firing also represents them.
+     * Opens the next block. Only one thread at a time does so for each stripe, because the addition to COUNTDOWN comes
+     * last. Hits of other threads may have passed the end of the new block by then. None of its hits can fire any more,
+     * so this firing also represents them.
      */
     @DontInline
-    private int chosen(int at) {
+    private int openBlock(int at) {
         long weight = numbers[at + BLOCK];
         numbers[at + CHOSEN]++;
         MEMORY.putLongRelease(numbers, offset(at + BEGAN), numbers[at + END]);
@@ -137,21 +137,21 @@ final class AdaptiveSampler {
      * The hits so far that did not fire. It may miss some of the last hits while threads are in handlers, but never
      * counts too many.
      */
-    long leftOut() {
-        long leftOut = 0;
+    long skippedHits() {
+        long skippedHits = 0;
         for (int at = STRIDE; at < numbers.length; at += SHARED) {
-            leftOut += leftOut(at);
+            skippedHits += skippedHits(at);
         }
-        return leftOut;
+        return skippedHits;
     }
 
-    private long leftOut(int at) {
+    private long skippedHits(int at) {
         for (int i = 0; i < READS; i++) {
             long end = MEMORY.getLongVolatile(numbers, offset(at + END));
-            long left = MEMORY.getLongVolatile(numbers, offset(at));
+            long remaining = MEMORY.getLongVolatile(numbers, offset(at));
             long chosen = MEMORY.getLongVolatile(numbers, offset(at + CHOSEN));
-            if (left > 0 && MEMORY.getLongVolatile(numbers, offset(at + END)) == end) {
-                return end - left - chosen;
+            if (remaining > 0 && MEMORY.getLongVolatile(numbers, offset(at + END)) == end) {
+                return end - remaining - chosen;
             }
         }
         // The scheduler has stopped the thread that opens the block.

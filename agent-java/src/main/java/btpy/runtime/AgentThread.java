@@ -17,8 +17,8 @@ public final class AgentThread extends Thread implements Thread.UncaughtExceptio
 
     /** Whether a thread of the agent has this id. */
     public static boolean isOne(long id) {
-        for (long own : ids) {
-            if (own == id) {
+        for (long runningId : ids) {
+            if (runningId == id) {
                 return true;
             }
         }
@@ -29,10 +29,10 @@ public final class AgentThread extends Thread implements Thread.UncaughtExceptio
     public void run() {
         long id = getId();
         synchronized (LOCK) {
-            long[] more = new long[ids.length + 1];
-            System.arraycopy(ids, 0, more, 0, ids.length);
-            more[ids.length] = id;
-            ids = more;
+            long[] newIds = new long[ids.length + 1];
+            System.arraycopy(ids, 0, newIds, 0, ids.length);
+            newIds[ids.length] = id;
+            ids = newIds;
         }
         try {
             super.run();
@@ -43,19 +43,19 @@ public final class AgentThread extends Thread implements Thread.UncaughtExceptio
 
     private static void leave(long id) {
         synchronized (LOCK) {
-            long[] others = new long[ids.length - 1];
+            long[] newIds = new long[ids.length - 1];
             int count = 0;
-            for (long own : ids) {
-                if (own != id) {
-                    others[count++] = own;
+            for (long runningId : ids) {
+                if (runningId != id) {
+                    newIds[count++] = runningId;
                 }
             }
-            ids = others;
+            ids = newIds;
         }
     }
 
     @Override
-    public void uncaughtException(Thread thread, Throwable unexpected) {
+    public void uncaughtException(Thread thread, Throwable failure) {
         // the creator of the thread notices that it has stopped working
     }
 }

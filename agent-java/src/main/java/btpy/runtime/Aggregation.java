@@ -37,7 +37,7 @@ public final class Aggregation {
     private static final Memory MEMORY = Memory.instance();
     private static final long TABLES = MEMORY.fieldOffset(Aggregation.class, "tables");
     private static final int MAX_CAPACITY = 1 << 18;
-    private static final int CLAIMS_TRIED = 64;
+    private static final int MAX_CLAIMS = 64;
     /** The number of places that are searched for a key to evict: every key of a map of 64, some dozens of a larger one. */
     private static final int EVICTION_SPAN = 256;
     /** An estimate of the memory that one map may use for entries, keys and cells. */
@@ -63,7 +63,7 @@ public final class Aggregation {
     private volatile Skips[] skips = {};
     private long rotatedNanos;
     /** The samples that flushes have taken. Only agent threads use it. */
-    private double taken;
+    private double flushedSamples;
     /**
      * The serial number of the newest entry, samples refused because the map was full, used bytes, evicted keys, hand,
      * and bytes of cells that have an owner.
@@ -71,7 +71,7 @@ public final class Aggregation {
     private final long[] counters = new long[6];
     private boolean evicts;
     /** Whether other objects refer to the only entry. It is then emptied and never replaced. */
-    private volatile boolean stays;
+    private volatile boolean isPermanent;
     /** The last probe whose lookup did not find its key at the first place; −1: none. */
     private int claimer = -1;
 
@@ -99,11 +99,11 @@ public final class Aggregation {
         if (shape.kind != MapShape.COUNT || shape.keys != 0) {
             return false;
         }
-        ProbeCounter[] grown = new ProbeCounter[tallies.length + 1];
-        System.arraycopy(tallies, 0, grown, 0, tallies.length);
-        grown[tallies.length] = new ProbeCounter(counts, probe);
-        tallies = grown;
-        only();
+        ProbeCounter[] newTallies = new ProbeCounter[tallies.length + 1];
+        System.arraycopy(tallies, 0, newTallies, 0, tallies.length);
+        newTallies[tallies.length] = new ProbeCounter(counts, probe);
+        tallies = newTallies;
+        onlyEntry();
         return true;
     }
 
@@ -115,31 +115,31 @@ public final class Aggregation {
     synchronized SumFastPath sumFastPath(long[] counts) {
         return shape.keys > 1 || !shape.hasOwners()
                 ? null
-                : new SumFastPath(id, this, shape.keys == 0 ? only() : null, shape.kind == MapShape.COUNT, counts);
+                : new SumFastPath(id, this, shape.keys == 0 ? onlyEntry() : null, shape.kind == MapShape.COUNT, counts);
     }
 
     /** The entry of a map without keys, which is never replaced after this call. */
-    private Entry only() {
-        stays = true;
+    private Entry onlyEntry() {
+        isPermanent = true;
         slot();
         return tables[0].entry(0);
     }
 
     /** Called by agent threads. Registers a probe that decides about hits that would write to this map. */
-    synchronized void isFedBy(Probe probe) {
-        Skips[] now = skips;
-        for (Skips of : now) {
-            if (of.probe == probe) {
+    synchronized void addSource(Probe probe) {
+        Skips[] currentSkips = skips;
+        for (Skips probeSkips : currentSkips) {
+            if (probeSkips.probe == probe) {
                 return;
             }
         }
-        Skips[] grown = new Skips[now.length + 1];
-        System.arraycopy(now, 0, grown, 0, now.length);
-        grown[now.length] = new Skips(probe);
-        skips = grown;
+        Skips[] newSkips = new Skips[currentSkips.length + 1];
+        System.arraycopy(currentSkips, 0, newSkips, 0, currentSkips.length);
+        newSkips[currentSkips.length] = new Skips(probe);
+        skips = newSkips;
     }
 
-    private long tallied(boolean take) {
+    private long sumTallies(boolean take) {
         long sum = 0;
         for (ProbeCounter tally : tallies) {
             sum += tally.sum(take);
@@ -153,29 +153,29 @@ public final class Aggregation {
     }
 
     public int slot() {
-        Entry only = shape.keys == 0 ? tables[0].present(0) : null;
-        if (only != null) {
-            return only.slot;
+        Entry onlyEntry = shape.keys == 0 ? tables[0].present(0) : null;
+        if (onlyEntry != null) {
+            return onlyEntry.slot;
         }
         return lookup(null, null, null, null, null, true);
     }
 
     public int slot(Object a, int probe) {
-        Entry first = plain(a);
-        return first != null ? first.slot : claim(probe, a, null, null, null, null);
+        Entry firstEntry = plainEntry(a);
+        return firstEntry != null ? firstEntry.slot : claim(probe, a, null, null, null, null);
     }
 
     /** Returns the entry of a plain key if it is in the first place for it, otherwise null. */
-    Entry plain(Object a) {
-        Entry first = Keys.isPlain(a) ? first(Keys.plainHash(a, limit)) : null;
-        return first != null && Keys.plainSame(first.a, a) ? first : null;
+    Entry plainEntry(Object a) {
+        Entry firstEntry = Keys.isPlain(a) ? firstPlace(Keys.plainHash(a, limit)) : null;
+        return firstEntry != null && Keys.plainSame(firstEntry.a, a) ? firstEntry : null;
     }
 
     public int slot(Object a, Object b, int probe) {
         if (Keys.isPlain(a) && Keys.isPlain(b)) {
-            Entry first = first(31 * Keys.plainHash(a, limit) + Keys.plainHash(b, limit));
-            if (first != null && Keys.plainSame(first.a, a) && Keys.plainSame(first.b, b)) {
-                return first.slot;
+            Entry firstEntry = firstPlace(31 * Keys.plainHash(a, limit) + Keys.plainHash(b, limit));
+            if (firstEntry != null && Keys.plainSame(firstEntry.a, a) && Keys.plainSame(firstEntry.b, b)) {
+                return firstEntry.slot;
             }
         }
         return claim(probe, a, b, null, null, null);
@@ -184,9 +184,10 @@ public final class Aggregation {
     public int slot(Object a, Object b, Object c, int probe) {
         if (Keys.isPlain(a) && Keys.isPlain(b) && Keys.isPlain(c)) {
             int hash = 31 * Keys.plainHash(a, limit) + Keys.plainHash(b, limit);
-            Entry first = first(31 * hash + Keys.plainHash(c, limit));
-            if (first != null && Keys.plainSame(first.a, a) && Keys.plainSame(first.b, b) && Keys.plainSame(first.c, c)) {
-                return first.slot;
+            Entry firstEntry = firstPlace(31 * hash + Keys.plainHash(c, limit));
+            if (firstEntry != null && Keys.plainSame(firstEntry.a, a) && Keys.plainSame(firstEntry.b, b)
+                    && Keys.plainSame(firstEntry.c, c)) {
+                return firstEntry.slot;
             }
         }
         return claim(probe, a, b, c, null, null);
@@ -201,7 +202,7 @@ public final class Aggregation {
     }
 
     public int find() {
-        return stays ? slot() : lookup(null, null, null, null, null, false);
+        return isPermanent ? slot() : lookup(null, null, null, null, null, false);
     }
 
     public int find(Object a) {
@@ -228,14 +229,14 @@ public final class Aggregation {
      * Returns the entry in the first place for keys of this hash if it has this hash. Nearly every lookup finds its key
      * there.
      */
-    private Entry first(int hash) {
+    private Entry firstPlace(int hash) {
         KeyTable table = tables[0];
         Entry entry = table.entry(table.place(hash, 0));
         if (entry == null || entry.hash != hash || entry == Entry.DELETED) {
             return null;
         }
         if (evicts) {
-            entry.used = counters[0];
+            entry.lastUse = counters[0];
         }
         return entry;
     }
@@ -249,7 +250,7 @@ public final class Aggregation {
         } finally {
             try {
                 Guard.leave(entry);
-            } catch (Throwable noStack) {
+            } catch (Throwable stackOverflow) {
                 if (entry >= 0) {
                     Guard.MARKS[entry] = Guard.LEFT;
                 }
@@ -276,13 +277,13 @@ public final class Aggregation {
 
     private int lookup(Object a, Object b, Object c, Object d, Object[] all, boolean claim) {
         int hash = hash(a, b, c, d, all);
-        KeyTable table = claim ? roomy() : tables[0];
+        KeyTable table = claim ? writableTable() : tables[0];
         if (claim && table.entries.length < 1 << indexBits) {
-            full();
+            countRefusal();
             return -1;
         }
         boolean full = false;
-        for (int attempt = 0; attempt < CLAIMS_TRIED; attempt++) {
+        for (int attempt = 0; attempt < MAX_CLAIMS; attempt++) {
             int free = -1;
             Entry freeEntry = null;
             for (int i = 0; i < table.window; i++) {
@@ -301,7 +302,7 @@ public final class Aggregation {
                     }
                 } else if (entry.hash == hash && entry.matches(a, b, c, d, all, limit)) {
                     if (evicts) {
-                        entry.used = counters[0];
+                        entry.lastUse = counters[0];
                     }
                     return entry.slot;
                 }
@@ -323,14 +324,14 @@ public final class Aggregation {
             if (Headroom.isScarce()) {
                 break;
             }
-            Entry made = make(free, hash, a, b, c, d, all);
-            made.used = counters[0];
-            if (table.replace(free, freeEntry, made)) {
+            Entry newEntry = make(free, hash, a, b, c, d, all);
+            newEntry.lastUse = counters[0];
+            if (table.replace(free, freeEntry, newEntry)) {
                 table.addLive(1);
-                return made.slot;
+                return newEntry.slot;
             }
         }
-        full();
+        countRefusal();
         return -1;
     }
 
@@ -338,17 +339,17 @@ public final class Aggregation {
      * Returns the table for new keys, allocated for the first key. Until then, and if the heap has too little memory, a
      * table that is always empty takes its place.
      */
-    private KeyTable roomy() {
-        KeyTable[] now = tables;
-        while (now[0].entries.length < 1 << indexBits && Headroom.hasToGrow(8L << indexBits)) {
-            KeyTable[] roomy = new KeyTable[now.length];
-            for (int i = 0; i < now.length; i++) {
-                roomy[i] = i == 0 ? new KeyTable(1 << indexBits) : now[i];
+    private KeyTable writableTable() {
+        KeyTable[] currentTables = tables;
+        while (currentTables[0].entries.length < 1 << indexBits && Headroom.hasToGrow(8L << indexBits)) {
+            KeyTable[] newTables = new KeyTable[currentTables.length];
+            for (int i = 0; i < currentTables.length; i++) {
+                newTables[i] = i == 0 ? new KeyTable(1 << indexBits) : currentTables[i];
             }
-            replace(now, roomy);
-            now = tables;
+            replace(currentTables, newTables);
+            currentTables = tables;
         }
-        return now[0];
+        return currentTables[0];
     }
 
     /**
@@ -359,13 +360,13 @@ public final class Aggregation {
     private boolean evict(KeyTable table, int window) {
         int mask = table.entries.length - 1;
         int span = window >= 0 ? table.window : mask < EVICTION_SPAN ? mask + 1 : EVICTION_SPAN;
-        int from = window < 0 ? (int) MEMORY.getAndAddLong(counters, HAND, span) : window;
+        int start = window < 0 ? (int) MEMORY.getAndAddLong(counters, HAND, span) : window;
         Entry oldest = null;
         int place = 0;
         for (int i = 0; i < span; i++) {
-            int at = from + i & mask;
+            int at = start + i & mask;
             Entry entry = table.present(at);
-            if (entry != null && (oldest == null || entry.used - oldest.used < 0)) {
+            if (entry != null && (oldest == null || entry.lastUse - oldest.lastUse < 0)) {
                 oldest = entry;
                 place = at;
             }
@@ -373,32 +374,32 @@ public final class Aggregation {
         if (oldest == null || !table.replace(place, oldest, Entry.DELETED)) {
             return oldest != null || window < 0 && table.live() > 0; // another one can be found
         }
-        gone(table, oldest);
+        countRemoval(table, oldest);
         MEMORY.getAndAddLong(counters, EVICTED, 1);
         return true;
     }
 
-    private void gone(KeyTable table, Entry entry) {
+    private void countRemoval(KeyTable table, Entry entry) {
         table.addLive(-1);
         grow(-shape.entryBytes() - entry.keyBytes() - Cells.segmentBytes(entry));
         grow(entry.weights == null ? 0 : -16 - 8 * Weights.COUNT);
         grow(entry.exemplars == null ? 0 : -Exemplars.BYTES);
-        for (int i = 0; entry.own != null && i < entry.own.length; i++) {
-            if (entry.own[i] != null) {
-                growOwn(-shape.ownBytes() - Cells.segmentBytes(entry.own[i]));
+        for (int i = 0; entry.ownCells != null && i < entry.ownCells.length; i++) {
+            if (entry.ownCells[i] != null) {
+                growOwn(-shape.ownBytes() - Cells.segmentBytes(entry.ownCells[i]));
             }
         }
     }
 
     /** Counts a sample for which the map has no space. */
-    private void full() {
+    private void countRefusal() {
         MEMORY.getAndAddLong(counters, Memory.LONG_BASE + 8, 1);
         session.noteMapFull(claimer);
     }
 
     private void grow(long bytes) {
         MEMORY.getAndAddLong(counters, BYTES, bytes);
-        Headroom.grew(bytes);
+        Headroom.reportGrowth(bytes);
     }
 
     private void growOwn(long bytes) {
@@ -407,28 +408,28 @@ public final class Aggregation {
     }
 
     private Entry make(int at, int hash, Object a, Object b, Object c, Object d, Object[] all) {
-        Object[] held = null;
+        Object[] storedKeys = null;
         if (all != null) {
-            held = new Object[all.length];
+            storedKeys = new Object[all.length];
             for (int i = 0; i < all.length; i++) {
-                held[i] = Keys.held(all[i], limit);
+                storedKeys[i] = Keys.store(all[i], limit);
             }
         }
         int serial = (int) (MEMORY.getAndAddLong(counters, Memory.LONG_BASE, 1) & (1L << 31 - indexBits) - 1);
         Entry entry = new Entry(
                 serial << indexBits | at,
                 hash,
-                Keys.held(a, limit),
-                Keys.held(b, limit),
-                Keys.held(c, limit),
-                Keys.held(d, limit),
-                held);
+                Keys.store(a, limit),
+                Keys.store(b, limit),
+                Keys.store(c, limit),
+                Keys.store(d, limit),
+                storedKeys);
         entry.cells = shape.newCells();
         if (shape.segments > 0) {
             entry.segments = new Object[shape.segments * shape.stripes];
         }
         if (shape.hasOwners()) {
-            entry.own = new Cells[Stripes.COUNT];
+            entry.ownCells = new Cells[Stripes.COUNT];
         }
         grow(shape.entryBytes() + entry.keyBytes());
         return entry;
@@ -460,9 +461,9 @@ public final class Aggregation {
             if (weight > 1) {
                 weigh(entry, 1, weight);
             }
-            Cells own = own(entry);
-            if (own != null) {
-                Cells.bump(own.cells, Memory.LONG_BASE, weight, true);
+            Cells ownCells = own(entry);
+            if (ownCells != null) {
+                Cells.bump(ownCells.cells, Memory.LONG_BASE, weight, true);
             } else {
                 Cells.bump(entry.cells, Memory.LONG_BASE + 8L * stripe() * shape.stride, weight, false);
             }
@@ -516,40 +517,41 @@ public final class Aggregation {
         }
     }
 
-    /** Adds a sample. {@code own} are the cells of this thread, or null. */
-    void add(Entry entry, Cells own, long sample, long weight) {
-        int stripe = own != null ? 0 : stripe();
-        long[] cells = own != null ? own.cells : entry.cells;
+    /** Adds a sample. {@code ownCells} are the cells of this thread, or null. */
+    void add(Entry entry, Cells ownCells, long sample, long weight) {
+        int stripe = ownCells != null ? 0 : stripe();
+        long[] cells = ownCells != null ? ownCells.cells : entry.cells;
         long first = Memory.LONG_BASE + 8L * stripe * shape.stride;
         if (shape.kind == MapShape.HIST) {
-            histogram(entry, own, stripe, cells, first, sample, weight);
+            histogram(entry, ownCells, stripe, cells, first, sample, weight);
         } else if (shape.kind >= MapShape.SUM && shape.kind <= MapShape.MAX) {
-            Cells.combine(shape.layout, cells, first, sample, weight, own != null);
+            Cells.combine(shape.layout, cells, first, sample, weight, ownCells != null);
         } else {
-            addOther(entry, own, stripe, cells, first, sample, weight);
+            addOther(entry, ownCells, stripe, cells, first, sample, weight);
         }
     }
 
-    private void histogram(Entry entry, Cells own, int stripe, long[] cells, long first, long sample, long weight) {
-        Cells.bump(cells, first, sample * weight, own != null);
+    private void histogram(Entry entry, Cells ownCells, int stripe, long[] cells, long first, long sample,
+            long weight) {
+        Cells.bump(cells, first, sample * weight, ownCells != null);
         Cells.lower(cells, first + 16, sample);
         Cells.raise(cells, first + 24, sample);
-        bucket(entry, own, stripe, shape.exponential.of(sample), weight);
+        bucket(entry, ownCells, stripe, shape.exponential.of(sample), weight);
     }
 
-    private void addOther(Entry entry, Cells own, int stripe, long[] cells, long first, long sample, long weight) {
+    private void addOther(Entry entry, Cells ownCells, int stripe, long[] cells, long first, long sample, long weight) {
         switch (shape.kind) {
             case MapShape.STATS:
-                Cells.bump(cells, first, weight, own != null);
-                Cells.bump(cells, first + 8, sample * weight, own != null);
+                Cells.bump(cells, first, weight, ownCells != null);
+                Cells.bump(cells, first + 8, sample * weight, ownCells != null);
                 Cells.lower(cells, first + 24, sample);
                 Cells.raise(cells, first + 40, sample);
                 break;
             case MapShape.LHIST:
-                Cells.bump(cells, first, sample * weight, own != null);
+                Cells.bump(cells, first, sample * weight, ownCells != null);
                 Cells.lower(cells, first + 16, sample);
                 Cells.raise(cells, first + 32, sample);
-                bucket(entry, own, stripe, shape.linearBucketOf(sample), weight);
+                bucket(entry, ownCells, stripe, shape.linearBucketOf(sample), weight);
                 break;
             case MapShape.TSERIES:
                 Cells.bump(cells, first, weight, false);
@@ -576,30 +578,32 @@ public final class Aggregation {
         if (weight > 1) {
             weigh(entry, sample, weight);
         }
-        Cells own = own(entry);
-        int stripe = own != null ? 0 : stripe();
-        long[] cells = own != null ? own.cells : entry.cells;
+        Cells ownCells = own(entry);
+        int stripe = ownCells != null ? 0 : stripe();
+        long[] cells = ownCells != null ? ownCells.cells : entry.cells;
         long first = Memory.LONG_BASE + 8L * stripe * shape.stride;
         if (shape.kind == MapShape.HIST) {
-            histogram(entry, own, stripe, cells, first, sample, weight);
+            histogram(entry, ownCells, stripe, cells, first, sample, weight);
         } else if (shape.kind >= MapShape.SUM && shape.kind <= MapShape.MAX) {
-            Cells.combine(shape.layout, cells, first, sample, weight, own != null);
+            Cells.combine(shape.layout, cells, first, sample, weight, ownCells != null);
         } else {
-            addOther(entry, own, stripe, cells, first, sample, weight);
+            addOther(entry, ownCells, stripe, cells, first, sample, weight);
         }
     }
 
-    private void histogram(Entry entry, Cells own, int stripe, long[] cells, long first, double sample, long weight) {
+    private void histogram(Entry entry, Cells ownCells, int stripe, long[] cells, long first, double sample,
+            long weight) {
         Cells.add(cells, first + 8, sample * weight);
         Cells.lower(cells, first + 16, (long) sample);
         Cells.raise(cells, first + 24, (long) sample);
-        bucket(entry, own, stripe, shape.exponential.of((long) sample), weight);
+        bucket(entry, ownCells, stripe, shape.exponential.of((long) sample), weight);
     }
 
-    private void addOther(Entry entry, Cells own, int stripe, long[] cells, long first, double sample, long weight) {
+    private void addOther(Entry entry, Cells ownCells, int stripe, long[] cells, long first, double sample,
+            long weight) {
         switch (shape.kind) {
             case MapShape.STATS:
-                Cells.bump(cells, first, weight, own != null);
+                Cells.bump(cells, first, weight, ownCells != null);
                 Cells.add(cells, first + 16, sample * weight);
                 Cells.lower(cells, first + 32, sample);
                 Cells.raise(cells, first + 48, sample);
@@ -608,7 +612,7 @@ public final class Aggregation {
                 Cells.add(cells, first + 8, sample * weight);
                 Cells.lower(cells, first + 24, sample);
                 Cells.raise(cells, first + 40, sample);
-                bucket(entry, own, stripe, shape.linearBucketOf(sample), weight);
+                bucket(entry, ownCells, stripe, shape.linearBucketOf(sample), weight);
                 break;
             case MapShape.TSERIES:
                 Cells.bump(cells, first, weight, false);
@@ -676,12 +680,12 @@ public final class Aggregation {
                 break;
             case MapShape.FIRST:
                 if (entry.value == Entry.UNSET
-                        && entry.replaceValue(Entry.UNSET, Keys.held(sample, limit))) {
+                        && entry.replaceValue(Entry.UNSET, Keys.store(sample, limit))) {
                     MEMORY.putLongVolatile(entry.cells, Memory.LONG_BASE, session.wallClock());
                 }
                 break;
             case MapShape.LAST:
-                entry.value = Keys.held(sample, limit);
+                entry.value = Keys.store(sample, limit);
                 Cells.raise(entry.cells, Memory.LONG_BASE, session.wallClock());
                 break;
             case MapShape.SAMPLE_OF:
@@ -694,13 +698,13 @@ public final class Aggregation {
 
     /** Reservoir sampling (Vitter 1985, algorithm R): each of the samples so far is kept with the same probability. */
     private void keepSome(Entry entry, Object sample) {
-        long before = MEMORY.getAndAddLong(entry.cells, Memory.LONG_BASE, 1);
-        long at = before;
-        if (before >= shape.segments) {
-            at = (Keys.mix64(before + entry.hash * 0x9E3779B97F4A7C15L) >>> 1) % (before + 1);
+        long sampleCount = MEMORY.getAndAddLong(entry.cells, Memory.LONG_BASE, 1);
+        long at = sampleCount;
+        if (sampleCount >= shape.segments) {
+            at = (Keys.mix64(sampleCount + entry.hash * 0x9E3779B97F4A7C15L) >>> 1) % (sampleCount + 1);
         }
         if (at < shape.segments) {
-            entry.segments[(int) at] = Keys.held(sample, limit);
+            entry.segments[(int) at] = Keys.store(sample, limit);
         }
     }
 
@@ -715,34 +719,34 @@ public final class Aggregation {
 
     /** Returns the cells to which only this thread adds; null if it has none. */
     private Cells own(Entry entry) {
-        Cells[] own = entry.own;
-        int stripe = own == null ? -1 : Stripes.owned();
+        Cells[] cellsByStripe = entry.ownCells;
+        int stripe = cellsByStripe == null ? -1 : Stripes.owned();
         if (stripe < 0) {
             return null;
         }
-        Cells found = own[stripe];
-        return found != null ? found : makeOwn(own, stripe);
+        Cells ownCells = cellsByStripe[stripe];
+        return ownCells != null ? ownCells : makeOwn(cellsByStripe, stripe);
     }
 
-    private Cells makeOwn(Cells[] own, int stripe) {
+    private Cells makeOwn(Cells[] cellsByStripe, int stripe) {
         if (!hasRoomForOwn()) {
             return null;
         }
-        Cells made = shape.newOwnCells();
+        Cells newCells = shape.newOwnCells();
         growOwn(shape.ownBytes());
         long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * stripe;
-        MEMORY.compareAndSetReference(own, offset, null, made);
-        return own[stripe];
+        MEMORY.compareAndSetReference(cellsByStripe, offset, null, newCells);
+        return cellsByStripe[stripe];
     }
 
     private boolean hasRoomForOwn() {
         return shape.keys == 0 || MEMORY.getLongVolatile(counters, OWN_BYTES) < MAX_OWN_BYTES;
     }
 
-    private void bucket(Entry entry, Cells own, int stripe, int bucket, long weight) {
+    private void bucket(Entry entry, Cells ownCells, int stripe, int bucket, long weight) {
         long offset = Memory.LONG_BASE + 8L * (bucket & Cells.SEGMENT - 1);
         int at = bucket >>> Cells.SEGMENT_BITS;
-        long[] segment = own == null ? null : ownSegment(own, at);
+        long[] segment = ownCells == null ? null : ownSegment(ownCells, at);
         if (segment != null) {
             Cells.bump(segment, offset, weight, true);
             return;
@@ -754,9 +758,9 @@ public final class Aggregation {
     }
 
     /** @return null if no more cells of single threads may be allocated */
-    private long[] ownSegment(Cells own, int at) {
-        Object segment = own.segments[at];
-        return segment == null && hasRoomForOwn() ? makeSegment(own, at, 2 * Cells.SEGMENT) : (long[]) segment;
+    private long[] ownSegment(Cells ownCells, int at) {
+        Object segment = ownCells.segments[at];
+        return segment == null && hasRoomForOwn() ? makeSegment(ownCells, at, 2 * Cells.SEGMENT) : (long[]) segment;
     }
 
     /** @return null if the map has used all its memory */
@@ -765,10 +769,10 @@ public final class Aggregation {
         return segment == null ? makeSegment(entry, at, Cells.SEGMENT) : (long[]) segment;
     }
 
-    private long[] makeSegment(Cells in, int at, int length) {
+    private long[] makeSegment(Cells cells, int at, int length) {
         if (MEMORY.getLongVolatile(counters, BYTES) >= MAX_BYTES || Headroom.isScarce()) {
             if (length == Cells.SEGMENT) {
-                full();
+                countRefusal();
             }
             return null;
         }
@@ -778,15 +782,15 @@ public final class Aggregation {
             growOwn(16 + 8 * length);
         }
         long offset = Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at;
-        MEMORY.compareAndSetReference(in.segments, offset, null, new long[length]);
-        return (long[]) MEMORY.getReferenceVolatile(in.segments, offset);
+        MEMORY.compareAndSetReference(cells.segments, offset, null, new long[length]);
+        return (long[]) MEMORY.getReferenceVolatile(cells.segments, offset);
     }
 
     public void store(int slot, Object value) {
         Entry entry = entry(slot);
         if (entry != null) {
             entry.assigned = true;
-            entry.value = Keys.held(value, limit);
+            entry.value = Keys.store(value, limit);
         }
     }
 
@@ -804,10 +808,10 @@ public final class Aggregation {
             entry.assigned = true;
         }
         while (true) {
-            Object now = entry.value;
-            Object left = now == Entry.UNSET ? Long.valueOf(0) : Keys.shown(now);
-            Object result = Keys.held(Dynamic.apply(op, left, operand), limit);
-            if (entry.replaceValue(now, result)) {
+            Object storedValue = entry.value;
+            Object leftOperand = storedValue == Entry.UNSET ? Long.valueOf(0) : Keys.shown(storedValue);
+            Object result = Keys.store(Dynamic.apply(op, leftOperand, operand), limit);
+            if (entry.replaceValue(storedValue, result)) {
                 return;
             }
         }
@@ -831,29 +835,30 @@ public final class Aggregation {
         if (entry == null) {
             return;
         }
-        if (stays) {
+        if (isPermanent) {
             merged(entry, true);
             return;
         }
         for (KeyTable table : tables) {
             for (int i = 0; i < table.window; i++) {
                 int at = table.place(entry.hash, i);
-                Entry other = table.entry(at);
-                if (other == null) {
+                Entry otherEntry = table.entry(at);
+                if (otherEntry == null) {
                     break;
                 }
-                if (other != Entry.DELETED && entry.hasKeyOf(other) && table.replace(at, other, Entry.DELETED)) {
-                    gone(table, other);
+                if (otherEntry != Entry.DELETED && entry.hasKeyOf(otherEntry)
+                        && table.replace(at, otherEntry, Entry.DELETED)) {
+                    countRemoval(table, otherEntry);
                 }
             }
         }
     }
 
     public void clear() {
-        for (Skips of : skips) {
-            of.take();
+        for (Skips probeSkips : skips) {
+            probeSkips.take();
         }
-        if (stays) {
+        if (isPermanent) {
             merged(entry(slot()), true);
             return;
         }
@@ -897,44 +902,44 @@ public final class Aggregation {
 
     /** Whether the entry has got no value since the last flush. */
     boolean isEmpty(Entry entry) {
-        return (shape.holdsObject() || tallied(false) == 0) && entry.isEmpty(shape);
+        return (shape.holdsObject() || sumTallies(false) == 0) && entry.isEmpty(shape);
     }
 
     /** Merges all cells of the entry. With {@code take}, resets them. */
     long[] merged(Entry entry, boolean take) {
-        long[] merged = entry.merged(shape, take);
+        long[] cells = entry.merged(shape, take);
         if (tallies.length > 0) {
-            merged[0] += tallied(take);
+            cells[0] += sumTallies(take);
         }
-        return merged;
+        return cells;
     }
 
     /** Installs an empty table, unless that was done less than a second ago. @return the tables to read */
     private KeyTable[] rotate() {
-        KeyTable[] now = tables;
+        KeyTable[] currentTables = tables;
         long nanos = System.nanoTime();
-        boolean early = now.length > 1 && nanos - rotatedNanos < ROTATION_NANOS;
-        if (shape.keys == 0 || early || now.length > 1 + RETIRED) {
-            return now;
+        boolean early = currentTables.length > 1 && nanos - rotatedNanos < ROTATION_NANOS;
+        if (shape.keys == 0 || early || currentTables.length > 1 + RETIRED) {
+            return currentTables;
         }
-        KeyTable[] rotated = new KeyTable[now.length + 1];
-        rotated[0] = new KeyTable(now[0].entries.length);
-        System.arraycopy(now, 0, rotated, 1, now.length);
-        if (!replace(now, rotated)) { // the map was cleared in the meantime
+        KeyTable[] newTables = new KeyTable[currentTables.length + 1];
+        newTables[0] = new KeyTable(currentTables[0].entries.length);
+        System.arraycopy(currentTables, 0, newTables, 1, currentTables.length);
+        if (!replace(currentTables, newTables)) { // the map was cleared in the meantime
             return tables;
         }
         rotatedNanos = nanos;
         MEMORY.putLongVolatile(counters, BYTES, 0);
         MEMORY.putLongVolatile(counters, OWN_BYTES, 0);
-        return rotated;
+        return newTables;
     }
 
     /** Drops old tables. They were flushed seconds ago and again now, so no thread can still add to them. */
-    private void forget(KeyTable[] read) {
-        if (read.length > 1 + RETIRED) {
-            KeyTable[] kept = new KeyTable[1 + RETIRED];
-            System.arraycopy(read, 0, kept, 0, kept.length);
-            replace(read, kept);
+    private void forget(KeyTable[] readTables) {
+        if (readTables.length > 1 + RETIRED) {
+            KeyTable[] keptTables = new KeyTable[1 + RETIRED];
+            System.arraycopy(readTables, 0, keptTables, 0, keptTables.length);
+            replace(readTables, keptTables);
         }
     }
 
@@ -955,16 +960,16 @@ public final class Aggregation {
         out.u8(MEMORY.getLongVolatile(counters, Memory.LONG_BASE + 8));
         out.u8(MEMORY.getLongVolatile(counters, EVICTED));
         Skips.write(skips, flush, out);
-        if (stays) {
+        if (isPermanent) {
             slot();
         }
-        KeyTable[] read = flush ? rotate() : tables;
+        KeyTable[] readTables = flush ? rotate() : tables;
         MapContent content = new MapContent(this, session, flush, out);
-        content.write(read, room);
+        content.write(readTables, room);
         if (flush) {
-            taken += content.samples();
+            flushedSamples += content.samples();
             if (content.omitted() == 0) {
-                forget(read);
+                forget(readTables);
             }
         }
         return out.toBytes();
@@ -972,7 +977,7 @@ public final class Aggregation {
 
     /** The sum of {@link MapShape#samples} of all keys since the start, including flushed ones. Called by agent threads. */
     double total() {
-        double total = taken;
+        double total = flushedSamples;
         for (KeyTable table : tables) {
             for (int at = 0; at < table.entries.length; at++) {
                 Entry entry = table.present(at);

@@ -75,8 +75,8 @@ final class BraveLibrary extends TraceLibrary {
         if (list == null) {
             return null;
         }
-        Object[] found = Elements.of(LoggingLibrary.unwrapped(list), MOST_EXTRAS, false);
-        for (Object extra : found) {
+        Object[] fields = Elements.of(LoggingLibrary.unwrap(list), MOST_EXTRAS, false);
+        for (Object extra : fields) {
             Object pairs = extra == null ? null : state.read(extra);
             if (pairs instanceof Object[]) {
                 String value = value((Object[]) pairs, key);
@@ -100,11 +100,11 @@ final class BraveLibrary extends TraceLibrary {
 
     private static boolean write(Object ids, String field, char[] digits, int from) {
         Layout layout = Layouts.of(ids);
-        int found = layout.find(field);
-        if (found < 0 || layout.types[found] != 'J') {
+        int fieldIndex = layout.find(field);
+        if (fieldIndex < 0 || layout.types[fieldIndex] != 'J') {
             return false;
         }
-        long id = MEMORY.getLong(ids, layout.offsets[found]);
+        long id = MEMORY.getLong(ids, layout.offsets[fieldIndex]);
         for (int i = SPAN_ID - 1; i >= 0; i--, id >>>= 4) {
             digits[from + i] = HEX[(int) id & 15];
         }

@@ -47,8 +47,8 @@ final class Budget {
     /** A probe that takes this many times its share is sampled at once, even if it prints. */
     private static final double FAR_OVER = 10;
     /** The tolerated excess as a part of the share and of a core, because hits of a disabled probe also cost time. */
-    private static final double BORNE = 0.4;
-    private static final double BORNE_OF_CORE = 0.01;
+    private static final double TOLERANCE = 0.4;
+    private static final double TOLERANCE_OF_CORE = 0.01;
     private static final int THINNING_OF_TRIAL = 1 << 10;
     /** The change of the sampling factor at each step. */
     private static final int STEP = 2;
@@ -56,34 +56,34 @@ final class Budget {
     private static final long FIRST_TRIAL_NANOS = 5_000_000_000L;
     private static final long LAST_TRIAL_NANOS = 60_000_000_000L;
 
-    private final ArrayDeque<byte[]> announced = new ArrayDeque<byte[]>();
+    private final ArrayDeque<byte[]> announcements = new ArrayDeque<byte[]>();
     /** The restrained probes, the most recently restrained first. */
-    private final ArrayDeque<Probe> restrained = new ArrayDeque<Probe>();
+    private final ArrayDeque<Probe> restrainedProbes = new ArrayDeque<Probe>();
     /** The probes that restrained themselves since the last look. */
-    private final ArrayDeque<Probe> stopped = new ArrayDeque<Probe>();
+    private final ArrayDeque<Probe> stoppedProbes = new ArrayDeque<Probe>();
     /** The share as a part of one core. */
     private double share;
     private double allowance;
     private long began;
-    private long checked;
+    private long checkedNanos;
     /** The last time when a restraint changed, or when the probes took more than the calm part. */
-    private long changed;
-    private long loosened;
+    private long changedNanos;
+    private long loosenedNanos;
     private long trial = FIRST_TRIAL_NANOS;
     private volatile boolean holdsBack;
     /** The ns that firings may take until the next look. Paying threads change it in place. */
     private volatile long purse = UNBOUNDED;
     private long purseBefore;
     /** The ratio of the taken time to the share when a printing probe last restrained itself. */
-    private double overWhenStopped;
+    private double excessWhenStopped;
     private volatile boolean hurries;
 
     /** The time taken since the last check, and the most expensive probe. */
-    private double taken;
-    private Probe dearest;
-    private double dearestNanos;
-    private long dearestHits;
-    private boolean dearestPrints;
+    private double takenNanos;
+    private Probe costliest;
+    private double costliestNanos;
+    private long costliestHits;
+    private boolean costliestPrints;
 
     void set(int millionths) {
         share = millionths / 1e6;
@@ -118,7 +118,7 @@ final class Budget {
 
     /** Whether the next look at the cost of firings is due. */
     boolean isDue(long now) {
-        return now - checked >= (hurries ? SOON_NANOS : LOOK_NANOS);
+        return now - checkedNanos >= (hurries ? SOON_NANOS : LOOK_NANOS);
     }
 
     /** Whether the budget must allow each record of the probe. */
@@ -130,196 +130,198 @@ final class Budget {
         if (probe.ofAgent) {
             return;
         }
-        taken += load.nanos;
+        takenNanos += load.nanos;
         if (probe.isStopped()) {
-            stopped.add(probe);
+            stoppedProbes.add(probe);
         }
-        boolean mayTakeLess = probe.isWorthThinning() || load.nanos > borne(share * (now - checked));
-        if (load.nanos > dearestNanos && probe.enabled && mayTakeLess) {
-            dearest = probe;
-            dearestNanos = load.nanos;
-            dearestHits = load.passes + load.out;
-            dearestPrints = load.records > 0;
+        boolean mayTakeLess = probe.isWorthThinning() || load.nanos > toleratedNanos(share * (now - checkedNanos));
+        if (load.nanos > costliestNanos && probe.enabled && mayTakeLess) {
+            costliest = probe;
+            costliestNanos = load.nanos;
+            costliestHits = load.passes + load.out;
+            costliestPrints = load.records > 0;
         }
     }
 
     void check(long now) {
-        double allowed = share * (now - checked);
-        boolean known = checked != 0;
+        double allowedNanos = share * (now - checkedNanos);
+        boolean known = checkedNanos != 0;
         began = known ? began : now;
-        checked = now;
+        checkedNanos = now;
         hurries = false;
         if (share > 0 && known) {
-            double most = share * (now - began < FIRST_NANOS ? FIRST_ALLOWANCE_NANOS : ALLOWANCE_NANOS);
-            allowance = Math.min(most, allowance + allowed) - taken;
-            if (!stopped.isEmpty()) {
+            double maxAllowance = share * (now - began < FIRST_NANOS ? FIRST_ALLOWANCE_NANOS : ALLOWANCE_NANOS);
+            allowance = Math.min(maxAllowance, allowance + allowedNanos) - takenNanos;
+            if (!stoppedProbes.isEmpty()) {
                 allowance = 0;
-                taken = Math.max(taken, purseBefore - purse); // the firing threads knew only the cost of earlier firings
-                for (Probe probe : stopped) {
-                    stop(probe, now, allowed);
+                // the firing threads knew only the cost of earlier firings
+                takenNanos = Math.max(takenNanos, purseBefore - purse);
+                for (Probe probe : stoppedProbes) {
+                    stop(probe, now, allowedNanos);
                 }
-                stopped.clear();
+                stoppedProbes.clear();
             } else if (allowance < 0) {
                 allowance = 0;
-                changed = now;
-                if (dearest != null) {
-                    tighten(now, allowed);
+                changedNanos = now;
+                if (costliest != null) {
+                    tighten(now, allowedNanos);
                 }
-            } else if (taken >= CALM * allowed) {
-                changed = now;
-            } else if (!restrained.isEmpty()) {
-                loosen(now, allowed);
+            } else if (takenNanos >= CALM * allowedNanos) {
+                changedNanos = now;
+            } else if (!restrainedProbes.isEmpty()) {
+                loosen(now, allowedNanos);
             }
         }
         fill();
-        taken = 0;
-        dearest = null;
-        dearestNanos = 0;
+        takenNanos = 0;
+        costliest = null;
+        costliestNanos = 0;
     }
 
     /**
      * Handles a probe that has restrained itself. The next look decides the strength of its restraint, unless no
      * firings would remain to be measured.
      */
-    private void stop(Probe probe, long now, double allowed) {
+    private void stop(Probe probe, long now, double allowedNanos) {
         Probe.Load load = probe.load();
         double hits = load.passes + load.out;
-        double rest = hits * probe.disabledNanos();
+        double restNanos = hits * probe.disabledNanos();
         boolean mayPrintLess = !probe.printsLess() && (probe.mayPrintLess || load.records > 0);
-        put(probe, now);
+        setLatest(probe, now);
         if (mayPrintLess && !probe.mayPrintLess) { // the next look will show how hot it is now
             probe.mayPrintLess = true;
-            overWhenStopped = taken / allowed;
+            excessWhenStopped = takenNanos / allowedNanos;
             return;
         }
         if (mayPrintLess) {
             probe.mayPrintLess = false;
-            taken = Math.max(taken, overWhenStopped * allowed);
+            takenNanos = Math.max(takenNanos, excessWhenStopped * allowedNanos);
         }
         probe.thin(probe.thinning());
-        if (rest > allowed) {
-            disable(probe, hits, allowed);
-        } else if (mayPrintLess && hits * probe.mean() < FAR_OVER * allowed) {
-            printLess(probe, allowed);
+        if (restNanos > allowedNanos) {
+            disable(probe, hits, allowedNanos);
+        } else if (mayPrintLess && hits * probe.mean() < FAR_OVER * allowedNanos) {
+            printLess(probe, allowedNanos);
         } else {
-            announce(probe, SAMPLED, allowed);
+            announce(probe, SAMPLED, allowedNanos);
         }
     }
 
     /** Makes this the most recent restraint. */
-    private void put(Probe probe, long now) {
-        changed = now;
+    private void setLatest(Probe probe, long now) {
+        changedNanos = now;
         hurries = true;
-        restrained.remove(probe);
-        restrained.addFirst(probe);
+        restrainedProbes.remove(probe);
+        restrainedProbes.addFirst(probe);
     }
 
-    private void printLess(Probe probe, double allowed) {
+    private void printLess(Probe probe, double allowedNanos) {
         probe.thin(1);
         probe.printLess(true);
         holdsBack = true;
-        announce(probe, PRINTS_LESS, allowed);
+        announce(probe, PRINTS_LESS, allowedNanos);
     }
 
-    private void tighten(long now, double allowed) {
-        Probe probe = dearest;
-        if (now - loosened < trial) {
-            loosened = now - LAST_TRIAL_NANOS; // a single trial fails once
+    private void tighten(long now, double allowedNanos) {
+        Probe probe = costliest;
+        if (now - loosenedNanos < trial) {
+            loosenedNanos = now - LAST_TRIAL_NANOS; // a single trial fails once
             trial = Math.min(LAST_TRIAL_NANOS, 2 * trial);
         }
-        put(probe, now);
-        int before = probe.thinning();
+        setLatest(probe, now);
+        int oldFactor = probe.thinning();
         boolean thins = probe.isWorthThinning();
-        double ofHits = dearestHits * probe.outNanos();
-        if (dearestPrints && !probe.printsLess() && before == 1 && dearestNanos < FAR_OVER * allowed) {
-            printLess(probe, allowed);
-        } else if (!thins && (before == 1 ? dearestNanos : ofHits) > borne(allowed)
-                || dearestHits * probe.disabledNanos() > allowed) {
-            disable(probe, dearestHits, allowed);
+        double ofHits = costliestHits * probe.outNanos();
+        if (costliestPrints && !probe.printsLess() && oldFactor == 1 && costliestNanos < FAR_OVER * allowedNanos) {
+            printLess(probe, allowedNanos);
+        } else if (!thins && (oldFactor == 1 ? costliestNanos : ofHits) > toleratedNanos(allowedNanos)
+                || costliestHits * probe.disabledNanos() > allowedNanos) {
+            disable(probe, costliestHits, allowedNanos);
         } else if (thins) {
-            probe.thin(STEP * before);
-            announce(probe, SAMPLED, allowed);
+            probe.thin(STEP * oldFactor);
+            announce(probe, SAMPLED, allowedNanos);
         }
     }
 
     /** The ns up to which a probe is tolerated if only disabling it could reduce its cost. */
-    private double borne(double allowed) {
-        return allowed * (1 + Math.min(BORNE, BORNE_OF_CORE / share));
+    private double toleratedNanos(double allowedNanos) {
+        return allowedNanos * (1 + Math.min(TOLERANCE, TOLERANCE_OF_CORE / share));
     }
 
     /** Disables a probe. The client is told to take it out if its hits still cost too much. */
-    private void disable(Probe probe, double hits, double allowed) {
-        double ofEntering = hits * Probe.DISABLED_NANOS;
-        double ofReadings = hits * probe.disabledNanos();
-        boolean comesBack = ofReadings < CALM * allowed && ofEntering < allowed * (1 + BORNE_OF_CORE / share);
+    private void disable(Probe probe, double hits, double allowedNanos) {
+        double entryNanos = hits * Probe.DISABLED_NANOS;
+        double readingNanos = hits * probe.disabledNanos();
+        boolean comesBack = readingNanos < CALM * allowedNanos
+                && entryNanos < allowedNanos * (1 + TOLERANCE_OF_CORE / share);
         probe.disableForBudget(comesBack);
-        announce(probe, DISABLED, allowed, comesBack ? 0 : ofEntering + ofReadings);
+        announce(probe, DISABLED, allowedNanos, comesBack ? 0 : entryNanos + readingNanos);
     }
 
-    private void loosen(long now, double allowed) {
-        Probe probe = restrained.peekFirst();
+    private void loosen(long now, double allowedNanos) {
+        Probe probe = restrainedProbes.peekFirst();
         boolean disabled = probe.isOverBudget();
         if (!disabled && !probe.enabled) { // disabled by another request: nothing to loosen until it is enabled
-            restrained.removeFirst();
-            restrained.addLast(probe);
+            restrainedProbes.removeFirst();
+            restrainedProbes.addLast(probe);
             return;
         }
         int thinning = probe.thinning();
         int less = Math.max(1, thinning / STEP);
-        double more = disabled ? 0 : probe.load().passes * probe.mean() * (thinning / less - 1);
-        if (taken + more > AIM * allowed) {
-            changed = now;
+        double extraNanos = disabled ? 0 : probe.load().passes * probe.mean() * (thinning / less - 1);
+        if (takenNanos + extraNanos > AIM * allowedNanos) {
+            changedNanos = now;
         }
-        if (now - changed < (disabled ? trial : STEP_NANOS)) {
+        if (now - changedNanos < (disabled ? trial : STEP_NANOS)) {
             return;
         }
-        changed = now;
-        loosened = now;
+        changedNanos = now;
+        loosenedNanos = now;
         hurries = true;
         if (disabled) {
             probe.thin(THINNING_OF_TRIAL);
             probe.enable(true);
-            announce(probe, SAMPLED, allowed);
+            announce(probe, SAMPLED, allowedNanos);
         } else if (thinning > 1) {
             probe.thin(less);
-            announce(probe, probe.thinning() > 1 ? SAMPLED : probe.printsLess() ? PRINTS_LESS : FREE, allowed);
+            announce(probe, probe.thinning() > 1 ? SAMPLED : probe.printsLess() ? PRINTS_LESS : FREE, allowedNanos);
         } else {
             probe.printLess(false);
-            announce(probe, FREE, allowed);
+            announce(probe, FREE, allowedNanos);
         }
         if (probe.thinning() == 1 && !probe.printsLess()) {
-            restrained.removeFirst();
+            restrainedProbes.removeFirst();
         }
         boolean anyPrintsLess = false;
-        for (Probe other : restrained) {
-            anyPrintsLess |= other.printsLess();
+        for (Probe otherProbe : restrainedProbes) {
+            anyPrintsLess |= otherProbe.printsLess();
         }
         holdsBack = anyPrintsLess;
-        if (restrained.isEmpty()) {
+        if (restrainedProbes.isEmpty()) {
             trial = FIRST_TRIAL_NANOS;
         }
     }
 
-    private void announce(Probe probe, int step, double allowed) {
-        announce(probe, step, allowed, 0);
+    private void announce(Probe probe, int step, double allowedNanos) {
+        announce(probe, step, allowedNanos, 0);
     }
 
     /**
-     * Announces a restraint. {@code rest} is the cost in ns of woven code of the disabled probe if that alone is too
-     * much.
+     * Announces a restraint. {@code restNanos} is the cost in ns of woven code of the disabled probe if that alone is
+     * too much.
      */
-    private void announce(Probe probe, int step, double allowed, double rest) {
+    private void announce(Probe probe, int step, double allowedNanos, double restNanos) {
         Output out = new Output();
         out.u4(probe.id);
         out.u1(step);
         out.u4(step == SAMPLED ? probe.thinning() : 0);
-        out.u4((int) Math.min(Integer.MAX_VALUE, taken / allowed * share * 1e6));
+        out.u4((int) Math.min(Integer.MAX_VALUE, takenNanos / allowedNanos * share * 1e6));
         out.u4((int) Math.round(share * 1e6));
-        out.u4((int) Math.min(Integer.MAX_VALUE, rest / allowed * share * 1e6));
-        announced.add(out.toBytes());
+        out.u4((int) Math.min(Integer.MAX_VALUE, restNanos / allowedNanos * share * 1e6));
+        announcements.add(out.toBytes());
     }
 
     byte[] take() {
-        return announced.poll();
+        return announcements.poll();
     }
 }

@@ -28,7 +28,7 @@ public final class Calls {
 
     private static final class Callee extends WeakReference<Class<?>> {
         final int hash;
-        final String allowed;
+        final String allowList;
         final WeakReference<MethodHandle> handle;
         final Class<?>[] parameters;
         /** The number of the substitute in {@link Substitutes}; −1: the method itself is called. */
@@ -36,11 +36,11 @@ public final class Calls {
         /** Whether the class belongs to the application. Handlers in classes of the JDK are guarded and need no notice. */
         final boolean ofApplication;
 
-        Callee(Class<?> type, int hash, String allowed, int substitute, MethodHandle handle, Class<?>[] parameters) {
+        Callee(Class<?> type, int hash, String allowList, int substitute, MethodHandle handle, Class<?>[] parameters) {
             super(type);
             this.substitute = substitute;
             this.hash = hash;
-            this.allowed = allowed;
+            this.allowList = allowList;
             this.handle = handle == null ? null : new WeakReference<MethodHandle>(handle);
             this.parameters = parameters;
             this.ofApplication = type.getClassLoader() != null;
@@ -59,8 +59,8 @@ public final class Calls {
     }
 
     /** Whether one of the methods exists for the class. */
-    static boolean has(Object target, String allowed) {
-        Callee callee = of(target.getClass(), allowed);
+    static boolean has(Object target, String allowList) {
+        Callee callee = of(target.getClass(), allowList);
         return callee.substitute >= 0 || callee.handle != null;
     }
 
@@ -69,11 +69,11 @@ public final class Calls {
      *
      * @throws ProbeError if no method is allowed for the class, or if the method threw
      */
-    public static Object call(Object target, String allowed, Object[] arguments) {
+    public static Object call(Object target, String allowList, Object[] arguments) {
         if (target == null) {
             return null;
         }
-        Callee callee = of(target.getClass(), allowed);
+        Callee callee = of(target.getClass(), allowList);
         if (callee.substitute >= 0) {
             try {
                 return Substitutes.call(callee.substitute, target, arguments);
@@ -83,37 +83,37 @@ public final class Calls {
         }
         MethodHandle handle = callee.handle == null ? null : callee.handle.get();
         if (handle == null && callee.handle != null) { // the handle was collected: find it again
-            callee = find(target.getClass(), callee.hash, allowed);
+            callee = find(target.getClass(), callee.hash, allowList);
             handle = callee.handle == null ? null : callee.handle.get();
         }
         if (handle == null) {
-            throw ProbeError.notAllowed(target.getClass().getName(), allowed);
+            throw ProbeError.notAllowed(target.getClass().getName(), allowList);
         }
-        Object[] passed = new Object[arguments.length];
-        for (int i = 0; i < passed.length; i++) {
-            passed[i] = fitting(arguments[i], callee.parameters[i]);
+        Object[] values = new Object[arguments.length];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = convert(arguments[i], callee.parameters[i]);
         }
-        int lent = -1;
+        int lentStripe = -1;
         if (callee.ofApplication) {
             MEMORY.getAndAddLong(RUNNING, Memory.LONG_BASE, 1);
-            lent = Stripes.lend();
+            lentStripe = Stripes.lend();
         }
         try {
-            return (Object) handle.invokeExact(target, passed);
+            return (Object) handle.invokeExact(target, values);
         } catch (ClassCastException wrongArgument) {
             throw ProbeError.BAD_CAST;
         } catch (Throwable failure) {
-            throw ProbeError.failedCall(name(allowed), failure);
+            throw ProbeError.failedCall(name(allowList), failure);
         } finally {
             if (callee.ofApplication) {
-                Stripes.takeBack(lent);
+                Stripes.takeBack(lentStripe);
                 MEMORY.getAndAddLong(RUNNING, Memory.LONG_BASE, -1);
             }
         }
     }
 
     /** Converts a number of the language, Long or Double, to the type of a parameter. */
-    private static Object fitting(Object value, Class<?> type) {
+    private static Object convert(Object value, Class<?> type) {
         if (!type.isPrimitive()) {
             return value;
         }
@@ -136,8 +136,8 @@ public final class Calls {
                 : type == byte.class ? (Object) Byte.valueOf((byte) number) : (Object) Character.valueOf((char) number);
     }
 
-    private static Callee of(Class<?> type, String allowed) {
-        int hash = System.identityHashCode(type) * 31 + allowed.hashCode();
+    private static Callee of(Class<?> type, String allowList) {
+        int hash = System.identityHashCode(type) * 31 + allowList.hashCode();
         Callee[] callees = table;
         int free = -1;
         if (callees.length == 0) {
@@ -149,7 +149,7 @@ public final class Calls {
                 free = hash + i & SIZE - 1;
                 break;
             }
-            if (callee.hash == hash && callee.get() == type && Strings.equal(callee.allowed, allowed)) {
+            if (callee.hash == hash && callee.get() == type && Strings.equal(callee.allowList, allowList)) {
                 if (callee.handle == null || callee.handle.get() != null) {
                     return callee;
                 }
@@ -157,51 +157,54 @@ public final class Calls {
                 break;
             }
         }
-        Callee made = find(type, hash, allowed);
-        callees[free < 0 ? hash & SIZE - 1 : free] = made;
-        return made;
+        Callee newCallee = find(type, hash, allowList);
+        callees[free < 0 ? hash & SIZE - 1 : free] = newCallee;
+        return newCallee;
     }
 
-    private static Callee find(Class<?> type, int hash, String allowed) {
-        for (int start = 0; start < allowed.length(); ) {
-            int end = allowed.indexOf('|', start);
-            end = end < 0 ? allowed.length() : end;
-            int at = allowed.indexOf('#', start);
-            boolean subtypes = allowed.charAt(start) == '+';
-            boolean substituted = allowed.charAt(start) == '=';
-            Class<?> owner = supertype(type, allowed.substring(subtypes || substituted ? start + 1 : start, at), subtypes);
+    private static Callee find(Class<?> type, int hash, String allowList) {
+        for (int start = 0; start < allowList.length(); ) {
+            int end = allowList.indexOf('|', start);
+            end = end < 0 ? allowList.length() : end;
+            int at = allowList.indexOf('#', start);
+            boolean subtypes = allowList.charAt(start) == '+';
+            boolean substituted = allowList.charAt(start) == '=';
+            Class<?> owner =
+                    supertype(type, allowList.substring(subtypes || substituted ? start + 1 : start, at), subtypes);
             if (owner != null && substituted) {
-                return new Callee(type, hash, allowed, Substitutes.number(allowed.substring(start + 1, end)), null, null);
+                return new Callee(type, hash, allowList, Substitutes.number(allowList.substring(start + 1, end)), null,
+                        null);
             }
-            boolean ofJdk = allowed.charAt(end - 1) == ')';
+            boolean ofJdk = allowList.charAt(end - 1) == ')';
             Method method = owner == null || ofJdk && owner.getClassLoader() != null
                     ? null
-                    : method(owner, allowed.substring(at + 1, end));
+                    : method(owner, allowList.substring(at + 1, end));
             if (method != null) {
                 MethodHandle handle = handle(type, method);
                 if (handle != null) {
                     int count = method.getParameterTypes().length;
                     handle = handle.asFixedArity().asType(MethodType.genericMethodType(1 + count));
-                    return new Callee(type, hash, allowed, -1, handle.asSpreader(Object[].class, count), method.getParameterTypes());
+                    return new Callee(type, hash, allowList, -1, handle.asSpreader(Object[].class, count),
+                            method.getParameterTypes());
                 }
             }
             start = end + 1;
         }
-        return new Callee(type, hash, allowed, -1, null, null);
+        return new Callee(type, hash, allowList, -1, null, null);
     }
 
     private static Class<?> supertype(Class<?> type, String name, boolean subtypes) {
         if (!subtypes) {
-            return Dynamic.named(type.getName(), name) ? type : null;
+            return Dynamic.hasName(type.getName(), name) ? type : null;
         }
         for (Class<?> c = type; c != null; c = c.getSuperclass()) {
-            if (Dynamic.named(c.getName(), name)) {
+            if (Dynamic.hasName(c.getName(), name)) {
                 return c;
             }
             for (Class<?> face : c.getInterfaces()) {
-                Class<?> found = supertype(face, name, true);
-                if (found != null) {
-                    return found;
+                Class<?> ancestor = supertype(face, name, true);
+                if (ancestor != null) {
+                    return ancestor;
                 }
             }
         }
@@ -236,11 +239,11 @@ public final class Calls {
         if (signature.indexOf('/') >= 0) {
             return signature.equals(method.getName() + "/" + types.length);
         }
-        StringBuilder spelled = new StringBuilder(method.getName()).append('(');
+        StringBuilder spelling = new StringBuilder(method.getName()).append('(');
         for (int i = 0; i < types.length; i++) {
-            spelled.append(i == 0 ? "" : ",").append(types[i].getName());
+            spelling.append(i == 0 ? "" : ",").append(types[i].getName());
         }
-        return signature.contentEquals(spelled.append(')'));
+        return signature.contentEquals(spelling.append(')'));
     }
 
     /** Returns a handle of the method from a type that is accessible: an interface or Object if the JDK hides the class. */
@@ -248,19 +251,19 @@ public final class Calls {
         try {
             method.setAccessible(true);
             return MethodHandles.lookup().unreflect(method);
-        } catch (IllegalAccessException | RuntimeException closed) {
+        } catch (IllegalAccessException | RuntimeException refusal) {
             // try a supertype below
         }
         for (Class<?> c = type; c != null; c = c.getSuperclass()) {
             for (Class<?> face : c.getInterfaces()) {
-                MethodHandle found = declared(face, method);
-                if (found != null) {
-                    return found;
+                MethodHandle result = declared(face, method);
+                if (result != null) {
+                    return result;
                 }
             }
-            MethodHandle found = declared(c, method);
-            if (found != null) {
-                return found;
+            MethodHandle result = declared(c, method);
+            if (result != null) {
+                return result;
             }
         }
         return null;
@@ -269,18 +272,18 @@ public final class Calls {
     private static MethodHandle declared(Class<?> type, Method method) {
         try {
             return MethodHandles.publicLookup().unreflect(type.getMethod(method.getName(), method.getParameterTypes()));
-        } catch (IllegalAccessException | NoSuchMethodException | RuntimeException closed) {
+        } catch (IllegalAccessException | NoSuchMethodException | RuntimeException refusal) {
             return null;
         }
     }
 
     /** Returns the name of the method for messages, without owner and types. */
-    static String name(String allowed) {
-        int start = allowed.indexOf('#') + 1;
+    static String name(String allowList) {
+        int start = allowList.indexOf('#') + 1;
         int end = start;
-        while (end < allowed.length() && Character.isJavaIdentifierPart(allowed.charAt(end))) {
+        while (end < allowList.length() && Character.isJavaIdentifierPart(allowList.charAt(end))) {
             end++;
         }
-        return allowed.substring(start, end);
+        return allowList.substring(start, end);
     }
 }

@@ -27,10 +27,10 @@ class Cells {
     Object[] segments;
 
     /** Returns the size in bytes of the allocated segments. */
-    static long segmentBytes(Cells of) {
+    static long segmentBytes(Cells cells) {
         long bytes = 0;
-        for (int i = 0; of.segments != null && i < of.segments.length; i++) {
-            bytes += of.segments[i] instanceof long[] ? 16 + 8 * ((long[]) of.segments[i]).length : 0;
+        for (int i = 0; cells.segments != null && i < cells.segments.length; i++) {
+            bytes += cells.segments[i] instanceof long[] ? 16 + 8 * ((long[]) cells.segments[i]).length : 0;
         }
         return bytes;
     }
@@ -67,40 +67,40 @@ class Cells {
     }
 
     static void add(long[] cells, long offset, double delta) {
-        long now;
+        long value;
         do {
-            now = MEMORY.getLongVolatile(cells, offset);
+            value = MEMORY.getLongVolatile(cells, offset);
         } while (!MEMORY.compareAndSetLong(
-                cells, offset, now, Double.doubleToRawLongBits(Double.longBitsToDouble(now) + delta)));
+                cells, offset, value, Double.doubleToRawLongBits(Double.longBitsToDouble(value) + delta)));
     }
 
     static void lower(long[] cells, long offset, long sample) {
-        long now = MEMORY.getLongVolatile(cells, offset);
-        while (sample < now && !MEMORY.compareAndSetLong(cells, offset, now, sample)) {
-            now = MEMORY.getLongVolatile(cells, offset);
+        long smallest = MEMORY.getLongVolatile(cells, offset);
+        while (sample < smallest && !MEMORY.compareAndSetLong(cells, offset, smallest, sample)) {
+            smallest = MEMORY.getLongVolatile(cells, offset);
         }
     }
 
     static void raise(long[] cells, long offset, long sample) {
-        long now = MEMORY.getLongVolatile(cells, offset);
-        while (sample > now && !MEMORY.compareAndSetLong(cells, offset, now, sample)) {
-            now = MEMORY.getLongVolatile(cells, offset);
+        long largest = MEMORY.getLongVolatile(cells, offset);
+        while (sample > largest && !MEMORY.compareAndSetLong(cells, offset, largest, sample)) {
+            largest = MEMORY.getLongVolatile(cells, offset);
         }
     }
 
     static void lower(long[] cells, long offset, double sample) {
-        long now = MEMORY.getLongVolatile(cells, offset);
-        while (sample < Double.longBitsToDouble(now)
-                && !MEMORY.compareAndSetLong(cells, offset, now, Double.doubleToRawLongBits(sample))) {
-            now = MEMORY.getLongVolatile(cells, offset);
+        long smallest = MEMORY.getLongVolatile(cells, offset);
+        while (sample < Double.longBitsToDouble(smallest)
+                && !MEMORY.compareAndSetLong(cells, offset, smallest, Double.doubleToRawLongBits(sample))) {
+            smallest = MEMORY.getLongVolatile(cells, offset);
         }
     }
 
     static void raise(long[] cells, long offset, double sample) {
-        long now = MEMORY.getLongVolatile(cells, offset);
-        while (sample > Double.longBitsToDouble(now)
-                && !MEMORY.compareAndSetLong(cells, offset, now, Double.doubleToRawLongBits(sample))) {
-            now = MEMORY.getLongVolatile(cells, offset);
+        long largest = MEMORY.getLongVolatile(cells, offset);
+        while (sample > Double.longBitsToDouble(largest)
+                && !MEMORY.compareAndSetLong(cells, offset, largest, Double.doubleToRawLongBits(sample))) {
+            largest = MEMORY.getLongVolatile(cells, offset);
         }
     }
 
@@ -133,11 +133,11 @@ class Cells {
     /** Returns the value of a shared cell. With {@code take}, resets it to {@code first}. */
     static long read(long[] cells, int index, long first, boolean take) {
         long offset = Memory.LONG_BASE + 8L * index;
-        long now;
+        long value;
         do {
-            now = MEMORY.getLongVolatile(cells, offset);
-        } while (take && now != first && !MEMORY.compareAndSetLong(cells, offset, now, first));
-        return now;
+            value = MEMORY.getLongVolatile(cells, offset);
+        } while (take && value != first && !MEMORY.compareAndSetLong(cells, offset, value, first));
+        return value;
     }
 
     /** Returns the value of a cell that has an owner. */
@@ -150,13 +150,13 @@ class Cells {
     /** Returns the part of a sum that its owner has added since it was last taken. */
     static long readOwn(long[] cells, int index, int toTaken, boolean take) {
         long offset = Memory.LONG_BASE + 8L * (index + toTaken);
-        long before;
-        long now;
+        long takenSum;
+        long value;
         do {
-            before = MEMORY.getLongVolatile(cells, offset); // read this first, because the sum already includes it
-            now = MEMORY.getLongVolatile(cells, Memory.LONG_BASE + 8L * index);
-        } while (take && !MEMORY.compareAndSetLong(cells, offset, before, now));
-        return now - before;
+            takenSum = MEMORY.getLongVolatile(cells, offset); // read this first, because the sum already includes it
+            value = MEMORY.getLongVolatile(cells, Memory.LONG_BASE + 8L * index);
+        } while (take && !MEMORY.compareAndSetLong(cells, offset, takenSum, value));
+        return value - takenSum;
     }
 
     static long merge(char cell, long a, long b) {

@@ -9,9 +9,9 @@ package btpy.runtime;
  */
 final class Containers {
     private static final Memory MEMORY = Memory.instance();
-    /** The most buckets of a hash table that are searched for elements. */
+    /** The largest number of buckets of a hash table that are searched for elements. */
     private static final int MAX_BUCKETS = 4096;
-    /** The most nodes in one chain or one path of a tree. */
+    /** The largest number of nodes in one chain or one path of a tree. */
     private static final int MAX_CHAIN = 256;
 
     /** The way in which a class stores its elements. */
@@ -189,8 +189,8 @@ final class Containers {
             if (index >= MAX_BUCKETS) {
                 return ABSENT;
             }
-            Object[] found = new Object[(int) index + 1];
-            return elements(o, found) > index ? found[(int) index] : ABSENT;
+            Object[] elements = new Object[(int) index + 1];
+            return elements(o, elements) > index ? elements[(int) index] : ABSENT;
         }
         return ABSENT;
     }
@@ -212,9 +212,9 @@ final class Containers {
                 int size = size(o);
                 int count = 0;
                 if (array instanceof Object[]) {
-                    Object[] from = (Object[]) array;
-                    while (count < size && count < from.length && count < into.length) {
-                        into[count] = from[count];
+                    Object[] source = (Object[]) array;
+                    while (count < size && count < source.length && count < into.length) {
+                        into[count] = source[count];
                         count++;
                     }
                 }
@@ -225,10 +225,10 @@ final class Containers {
                 int size = size(o);
                 int count = 0;
                 if (array instanceof Object[] && ((Object[]) array).length != 0) {
-                    Object[] from = (Object[]) array;
+                    Object[] source = (Object[]) array;
                     long head = integer(layout, o, 1);
                     while (count < size && count < into.length) {
-                        into[count] = from[(int) ((head + count & 0x7FFFFFFF) % from.length)];
+                        into[count] = source[(int) ((head + count & 0x7FFFFFFF) % source.length)];
                         count++;
                     }
                 }
@@ -250,11 +250,11 @@ final class Containers {
                 Object array = reference(layout, o, 0);
                 int count = 0;
                 if (array instanceof Object[]) {
-                    Object[] from = (Object[]) array;
-                    for (int i = 0; i + 1 < from.length && count + 1 < into.length; i += 2) {
-                        if (from[i] != null) {
-                            into[count++] = from[i];
-                            into[count++] = from[i + 1];
+                    Object[] source = (Object[]) array;
+                    for (int i = 0; i + 1 < source.length && count + 1 < into.length; i += 2) {
+                        if (source[i] != null) {
+                            into[count++] = source[i];
+                            into[count++] = source[i + 1];
                         }
                     }
                 }
@@ -288,11 +288,11 @@ final class Containers {
                     return 0;
                 }
                 Object[] pairs = new Object[2 * into.length];
-                int found = elements(map, pairs) / 2;
-                for (int i = 0; i < found; i++) {
+                int pairCount = elements(map, pairs) / 2;
+                for (int i = 0; i < pairCount; i++) {
                     into[i] = pairs[2 * i];
                 }
-                return found;
+                return pairCount;
             }
             default:
                 return 0;
@@ -318,14 +318,14 @@ final class Containers {
 
     private static int chain(Object node, String key, String value, String next, Object[] into, int count, int most) {
         for (int i = 0; node != null && i < most && count < into.length; i++) {
-            Object found = reference(node, key);
+            Object itsKey = reference(node, key);
             if (value == null) {
-                into[count++] = found;
+                into[count++] = itsKey;
             } else {
                 Object itsValue = reference(node, value);
                 // ConcurrentHashMap marks moved and reserved buckets with nodes that have neither key nor value.
-                if (found != null || itsValue != null || !Strings.equal(value, "val")) {
-                    count = pair(found, itsValue, into, count);
+                if (itsKey != null || itsValue != null || !Strings.equal(value, "val")) {
+                    count = pair(itsKey, itsValue, into, count);
                 }
             }
             node = reference(node, next);
@@ -379,14 +379,16 @@ final class Containers {
     }
 
     private static Object reference(Layout layout, Object o, int field) {
-        int found = field < layout.shape.fields.length ? layout.find(layout.shape.fields[field]) : -1;
-        return found < 0 || layout.types[found] != 'L' ? null : MEMORY.getReference(o, layout.offsets[found]);
+        int fieldIndex = field < layout.shape.fields.length ? layout.find(layout.shape.fields[field]) : -1;
+        return fieldIndex < 0 || layout.types[fieldIndex] != 'L' ? null
+                : MEMORY.getReference(o, layout.offsets[fieldIndex]);
     }
 
     private static Object reference(Object o, String field) {
         Layout layout = Layouts.of(o);
-        int found = layout.find(field);
-        return found < 0 || layout.types[found] != 'L' ? null : MEMORY.getReference(o, layout.offsets[found]);
+        int fieldIndex = layout.find(field);
+        return fieldIndex < 0 || layout.types[fieldIndex] != 'L' ? null
+                : MEMORY.getReference(o, layout.offsets[fieldIndex]);
     }
 
     private static long integer(Layout layout, Object o, int field) {
@@ -394,12 +396,12 @@ final class Containers {
     }
 
     private static long integer(Layout layout, Object o, String field) {
-        int found = layout.find(field);
-        if (found < 0) {
+        int fieldIndex = layout.find(field);
+        if (fieldIndex < 0) {
             return 0;
         }
-        return layout.types[found] == 'I'
-                ? MEMORY.getInt(o, layout.offsets[found])
-                : layout.types[found] == 'J' ? MEMORY.getLong(o, layout.offsets[found]) : 0;
+        return layout.types[fieldIndex] == 'I'
+                ? MEMORY.getInt(o, layout.offsets[fieldIndex])
+                : layout.types[fieldIndex] == 'J' ? MEMORY.getLong(o, layout.offsets[fieldIndex]) : 0;
     }
 }

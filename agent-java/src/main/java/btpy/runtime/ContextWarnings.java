@@ -4,41 +4,41 @@ import java.lang.ref.WeakReference;
 
 /** The warnings of a session about contexts that it could not read; each comes once. */
 final class ContextWarnings {
-    private static final int MOST = 16;
+    private static final int MAX_TYPES = 16;
     private static final String CANNOT_READ = "btpy cannot read ";
 
-    private final WeakReference<?>[] unknown = new WeakReference<?>[MOST];
+    private final WeakReference<?>[] unknownTypes = new WeakReference<?>[MAX_TYPES];
     private boolean traceAbsent;
     private boolean loggingAbsent;
 
-    /** {@code unread}: a class of such a library that lacks the expected field; null: no library is loaded. */
-    void noTrace(Session session, int probe, int at, String unread) {
+    /** {@code className}: a class of such a library that lacks the expected field; null: no library is loaded. */
+    void noTrace(Session session, int probe, int at, String className) {
         if (!traceAbsent) {
             traceAbsent = true;
             String none = "no library that keeps a current span is loaded (OpenTelemetry, Brave)";
-            say(session, probe, at, unread == null ? none : CANNOT_READ.concat(unread));
+            say(session, probe, at, className == null ? none : CANNOT_READ.concat(className));
         }
     }
 
-    /** {@code unread}: as in {@link #noTrace}. */
-    void noLogging(Session session, int probe, int at, String unread) {
+    /** {@code className}: as in {@link #noTrace}. */
+    void noLogging(Session session, int probe, int at, String className) {
         if (!loggingAbsent) {
             loggingAbsent = true;
             String none = "no library with an MDC is loaded (SLF4J with Logback, Log4j 2)";
-            say(session, probe, at, unread == null ? none : CANNOT_READ.concat(unread));
+            say(session, probe, at, className == null ? none : CANNOT_READ.concat(className));
         }
     }
 
-    /** An object of a class that btpy cannot read, where one of another class was expected. */
+    /** Warns about an object of a class that btpy cannot read; an object of another class was expected. */
     void unknown(Session session, int probe, int at, Object object) {
         Class<?> type = object.getClass();
-        for (int i = 0; i < MOST; i++) {
-            if (unknown[i] == null) {
-                unknown[i] = new WeakReference<Object>(type);
+        for (int i = 0; i < MAX_TYPES; i++) {
+            if (unknownTypes[i] == null) {
+                unknownTypes[i] = new WeakReference<Object>(type);
                 say(session, probe, at, CANNOT_READ.concat(ClassNames.of(type)));
                 return;
             }
-            if (unknown[i].get() == type) {
+            if (unknownTypes[i].get() == type) {
                 return;
             }
         }

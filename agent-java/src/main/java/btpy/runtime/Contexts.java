@@ -14,7 +14,7 @@ public final class Contexts {
     private static final LoggingLibrary[] NO_LOGS = {};
 
     /** The maximum number of copies of one library: each web application may have its own. */
-    private static final int MOST = 32;
+    private static final int MAX_LIBRARIES = 32;
 
     /** The flag of a trace that is sampled (W3C Trace Context). */
     private static final long SAMPLED = 1;
@@ -24,8 +24,8 @@ public final class Contexts {
     private static volatile boolean searched;
 
     /** Names of loaded classes without the field that btpy reads: another version of the library. */
-    private static volatile String unreadTrace;
-    private static volatile String unreadLog;
+    private static volatile String unreadableTrace;
+    private static volatile String unreadableLog;
 
     private Contexts() {}
 
@@ -89,7 +89,7 @@ public final class Contexts {
             }
         }
         if (libraries.length == 0) {
-            session.contexts.noLogging(session, probe, at, unreadLog);
+            session.contexts.noLogging(session, probe, at, unreadableLog);
         }
         return null;
     }
@@ -136,7 +136,7 @@ public final class Contexts {
 
     private static String noTrace(TraceLibrary[] libraries, Session session, int probe, int at) {
         if (libraries.length == 0) {
-            session.contexts.noTrace(session, probe, at, unreadTrace);
+            session.contexts.noTrace(session, probe, at, unreadableTrace);
         }
         return null;
     }
@@ -154,11 +154,11 @@ public final class Contexts {
     }
 
     /** From now on {@link #isSearched}. */
-    public static void searched() {
+    public static void markSearched() {
         searched = true;
     }
 
-    /** Whether a class of this name, with dots, is one that {@link #found} wants. */
+    /** Whether a class of this name, with dots, is one that {@link #add} accepts. */
     public static boolean wants(String name) {
         char last = Strings.length(name) == 0 ? 0 : Strings.charAt(name, Strings.length(name) - 1);
         return last == 'e' && KnownField.isOrEndsIn(name, OpenTelemetryLibrary.STORAGE)
@@ -168,7 +168,7 @@ public final class Contexts {
     }
 
     /** Takes a loaded class for which {@link #wants} is true; the same class any number of times. */
-    public static synchronized void found(Class<?> type) {
+    public static synchronized void add(Class<?> type) {
         String name = ClassNames.of(type);
         if (KnownField.isOrEndsIn(name, LoggingLibrary.SLF4J) || KnownField.isOrEndsIn(name, LoggingLibrary.LOG4J)) {
             addLogging(type);
@@ -178,53 +178,53 @@ public final class Contexts {
     }
 
     private static void addTrace(Class<?> type, boolean openTelemetry) {
-        TraceLibrary[] kept = new TraceLibrary[traces.length + 1];
+        TraceLibrary[] newLibraries = new TraceLibrary[traces.length + 1];
         int count = 0;
         for (TraceLibrary library : traces) {
-            Class<?> known = library.storage.get();
-            if (known == type) {
+            Class<?> knownType = library.storage.get();
+            if (knownType == type) {
                 return;
             }
-            if (known != null) {
-                kept[count++] = library;
+            if (knownType != null) {
+                newLibraries[count++] = library;
             }
         }
-        TraceLibrary added = openTelemetry ? OpenTelemetryLibrary.of(type) : BraveLibrary.of(type);
-        if (added == null) {
-            unreadTrace = ClassNames.of(type);
-        } else if (count < MOST) {
-            kept[count++] = added;
+        TraceLibrary newLibrary = openTelemetry ? OpenTelemetryLibrary.of(type) : BraveLibrary.of(type);
+        if (newLibrary == null) {
+            unreadableTrace = ClassNames.of(type);
+        } else if (count < MAX_LIBRARIES) {
+            newLibraries[count++] = newLibrary;
         }
-        traces = Arrays.copyOf(kept, count);
+        traces = Arrays.copyOf(newLibraries, count);
     }
 
     private static void addLogging(Class<?> type) {
-        LoggingLibrary[] kept = new LoggingLibrary[logs.length + 1];
+        LoggingLibrary[] newLibraries = new LoggingLibrary[logs.length + 1];
         int count = 0;
         for (LoggingLibrary library : logs) {
-            Class<?> known = library.adapter.get();
-            if (known == type) {
+            Class<?> knownType = library.adapter.get();
+            if (knownType == type) {
                 return;
             }
-            if (known != null) {
-                kept[count++] = library;
+            if (knownType != null) {
+                newLibraries[count++] = library;
             }
         }
-        LoggingLibrary added = LoggingLibrary.of(type);
-        if (added == null) {
-            unreadLog = ClassNames.of(type);
-        } else if (count < MOST) {
-            kept[count++] = added;
+        LoggingLibrary newLibrary = LoggingLibrary.of(type);
+        if (newLibrary == null) {
+            unreadableLog = ClassNames.of(type);
+        } else if (count < MAX_LIBRARIES) {
+            newLibraries[count++] = newLibrary;
         }
-        logs = Arrays.copyOf(kept, count);
+        logs = Arrays.copyOf(newLibraries, count);
     }
 
     /** Called at the end of the last session. */
     static synchronized void clear() {
         traces = NO_TRACES;
         logs = NO_LOGS;
-        unreadTrace = null;
-        unreadLog = null;
+        unreadableTrace = null;
+        unreadableLog = null;
         searched = false;
     }
 }

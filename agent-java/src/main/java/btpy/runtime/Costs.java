@@ -21,7 +21,7 @@ final class Costs {
     private static final int PRECISION = 3;
     /** The stored bits of the mantissa of a double. */
     private static final int MANTISSA = 52;
-    private static final int FEW = 200;
+    private static final int FEW_DURATIONS = 200;
     private static final int CALIBRATIONS = 30_000;
 
     /** The ns between two consecutive readings of the clock; 0 until it is measured. */
@@ -38,7 +38,7 @@ final class Costs {
     private static final int SQUARES = BUCKETS + 1;
 
     private final long[] buckets = new long[BUCKETS + 2];
-    private final long[] seen = new long[BUCKETS + 2];
+    private final long[] lastBuckets = new long[BUCKETS + 2];
 
     /** Statistics of a set of durations. */
     static final class Figures {
@@ -66,12 +66,12 @@ final class Costs {
     /** The event thread calls this before any firing is timed. It measures the clock when the clock's code is compiled. */
     static void calibrate() {
         if (clock == 0) {
-            long least = Long.MAX_VALUE;
+            long shortest = Long.MAX_VALUE;
             for (int i = 0; i < CALIBRATIONS; i++) {
-                long took = -System.nanoTime() + System.nanoTime();
-                least = took < least ? took : least;
+                long duration = -System.nanoTime() + System.nanoTime();
+                shortest = duration < shortest ? duration : shortest;
             }
-            clock = Math.max(1, least);
+            clock = Math.max(1, shortest);
         }
     }
 
@@ -82,16 +82,18 @@ final class Costs {
      * @param weight the number of firings that this timed one represents
      * @return the cost of the firing, with {@link #FRACTION}
      */
-    long add(long took, int readings, long weight) {
-        return put((took > clock ? took - clock << FRACTION : 0) + (WAY_IN_NANOS + readings * clock << FRACTION), weight);
+    long add(long duration, int readings, long weight) {
+        return put((duration > clock ? duration - clock << FRACTION : 0)
+                + (WAY_IN_NANOS + readings * clock << FRACTION), weight);
     }
 
     /**
      * Adds the duration of a run of firings. Entering costs each of them {@code wayIn} ns more.
      * @return the cost of one firing
      */
-    long addRun(long took, int firings, int wayIn, int readings, long weight) {
-        return put((took > clock ? took - clock << FRACTION : 0) / firings + (wayIn + readings * clock << FRACTION), weight);
+    long addRun(long duration, int firings, int wayIn, int readings, long weight) {
+        return put((duration > clock ? duration - clock << FRACTION : 0) / firings
+                + (wayIn + readings * clock << FRACTION), weight);
     }
 
     private long put(long cost, long weight) {
@@ -114,9 +116,9 @@ final class Costs {
     /** Called by the event thread. Returns the statistics of the durations since the last call. */
     Figures recent(long[] recent) {
         for (int i = 0; i < buckets.length; i++) {
-            long now = MEMORY.getLongVolatile(buckets, Memory.LONG_BASE + 8L * i);
-            recent[i] = now - seen[i];
-            seen[i] = now;
+            long count = MEMORY.getLongVolatile(buckets, Memory.LONG_BASE + 8L * i);
+            recent[i] = count - lastBuckets[i];
+            lastBuckets[i] = count;
         }
         return figures(recent);
     }
@@ -130,28 +132,30 @@ final class Costs {
         if (count <= 0 || weights == 0) { // none, or one is just being added
             return NONE;
         }
-        double alike = (double) weights * weights / Math.max(1, counts[SQUARES]); // the number of equal weights with the same information
+        // the number of equal weights with the same information
+        double effectiveCount = (double) weights * weights / Math.max(1, counts[SQUARES]);
         long p99 = quantile(counts, weights - weights / 100);
-        long most = alike < FEW ? 16 * Math.max(1, quantile(counts, (weights + 1) / 2)) : 4 * p99;
+        long maxCost = effectiveCount < FEW_DURATIONS ? 16 * Math.max(1, quantile(counts, (weights + 1) / 2)) : 4 * p99;
         double sum = 0;
         double squares = 0;
         for (int i = 0; i < BUCKETS; i++) {
-            double value = Math.min(middle(i), most);
+            double value = Math.min(middle(i), maxCost);
             sum += counts[i] * value;
             squares += counts[i] * value * value;
         }
         double mean = sum / weights;
         double variance = Math.max(0, squares / weights - mean * mean);
         double unit = 1 << FRACTION;
-        return new Figures(count, mean / unit, Math.round(Math.min(p99, most) / unit), Math.sqrt(variance / alike) / unit);
+        return new Figures(count, mean / unit, Math.round(Math.min(p99, maxCost) / unit),
+                Math.sqrt(variance / effectiveCount) / unit);
     }
 
     /** The largest value whose rank is at most {@code rank}. */
     private static long quantile(long[] counts, long rank) {
-        long seen = 0;
+        long count = 0;
         for (int i = 0; i < BUCKETS; i++) {
-            seen += counts[i];
-            if (seen >= rank) {
+            count += counts[i];
+            if (count >= rank) {
                 return (long) middle(i);
             }
         }

@@ -63,9 +63,9 @@ final class Decimals {
 
     /** Returns the low 64 bits of the number without its fraction. */
     private static long integral(String digits, int scale) {
-        int kept = (int) Math.max(0, Math.min(digits.length(), digits.length() - (long) scale));
+        int digitCount = (int) Math.max(0, Math.min(digits.length(), digits.length() - (long) scale));
         long value = 0;
-        for (int i = 0; i < kept; i++) {
+        for (int i = 0; i < digitCount; i++) {
             value = 10 * value + (digits.charAt(i) - '0');
         }
         for (long zeros = -(long) scale; zeros > 0 && value != 0; zeros--) { // 10^64 has 64 zero bits
@@ -79,36 +79,37 @@ final class Decimals {
         if (scale >= 0 && exponent >= -6) {
             return plain(digits, scale);
         }
-        StringBuilder made = new StringBuilder(digits.length() + 16).append(digits.charAt(0));
+        StringBuilder text = new StringBuilder(digits.length() + 16).append(digits.charAt(0));
         if (digits.length() > 1) {
-            made.append('.').append(digits, 1, digits.length());
+            text.append('.').append(digits, 1, digits.length());
         }
         if (exponent != 0) {
-            made.append('E').append(exponent > 0 ? "+" : "").append(exponent);
+            text.append('E').append(exponent > 0 ? "+" : "").append(exponent);
         }
-        return made.toString();
+        return text.toString();
     }
 
     private static String plain(String digits, int scale) {
-        long whole = digits.length() - (long) scale;
-        StringBuilder made = new StringBuilder(digits.length() + 16);
+        long wholeDigits = digits.length() - (long) scale;
+        StringBuilder text = new StringBuilder(digits.length() + 16);
         if (scale <= 0) {
-            return zeros(made.append(digits), digits.equals("0") ? 0 : -(long) scale).toString();
+            return zeros(text.append(digits), digits.equals("0") ? 0 : -(long) scale).toString();
         }
-        if (whole > 0) {
-            return made.append(digits, 0, (int) whole).append('.').append(digits, (int) whole, digits.length()).toString();
+        if (wholeDigits > 0) {
+            text.append(digits, 0, (int) wholeDigits).append('.').append(digits, (int) wholeDigits, digits.length());
+            return text.toString();
         }
-        return zeros(made.append("0."), -whole).append(digits).toString();
+        return zeros(text.append("0."), -wholeDigits).append(digits).toString();
     }
 
-    private static StringBuilder zeros(StringBuilder made, long count) {
+    private static StringBuilder zeros(StringBuilder text, long count) {
         if (count > MOST_ZEROS) {
             throw ProbeError.BUDGET;
         }
         for (long i = 0; i < count; i++) {
-            made.append('0');
+            text.append('0');
         }
-        return made;
+        return text;
     }
 
     static Object ofInteger(Object o, int method) {
@@ -134,7 +135,7 @@ final class Decimals {
             return bits;
         }
         for (int i = 1; i < magnitude.length; i++) {
-            if (i > Texts.MOST) {
+            if (i > Texts.MAX_LENGTH) {
                 throw ProbeError.BUDGET;
             }
             if (magnitude[i] != 0) {
@@ -152,18 +153,18 @@ final class Decimals {
         if (magnitude.length > MOST_WORDS) {
             throw ProbeError.BUDGET;
         }
-        int[] rest = magnitude.clone();
-        char[] digits = new char[10 * rest.length + 9];
+        int[] words = magnitude.clone();
+        char[] digits = new char[10 * words.length + 9];
         int at = digits.length;
         boolean more = true;
         while (more) {
             long remainder = 0;
             more = false;
-            for (int i = 0; i < rest.length; i++) {
-                long dividend = remainder << 32 | rest[i] & 0xFFFFFFFFL;
-                rest[i] = (int) (dividend / 1_000_000_000L);
+            for (int i = 0; i < words.length; i++) {
+                long dividend = remainder << 32 | words[i] & 0xFFFFFFFFL;
+                words[i] = (int) (dividend / 1_000_000_000L);
                 remainder = dividend % 1_000_000_000L;
-                more |= rest[i] != 0;
+                more |= words[i] != 0;
             }
             for (int digit = 0; digit < 9; digit++) {
                 digits[--at] = (char) ('0' + remainder % 10);

@@ -19,7 +19,7 @@ public final class Depths {
         if (session == null) {
             return -1;
         }
-        ThreadTable depths = session.depths == null ? ThreadTable.made(session, DEPTHS, BITS) : session.depths;
+        ThreadTable depths = session.depths == null ? ThreadTable.getOrCreate(session, DEPTHS, BITS) : session.depths;
         long key = key(probe);
         int entry = depths.find(key);
         if (entry >= 0) {

@@ -8,7 +8,7 @@ final class Drain implements EventBuffer.Sink {
     private byte[] target;
     private int count;
     /** The size of the record that did not fit; 0 if there is none. */
-    private int left;
+    private int oversize;
     private Request request;
 
     Drain(Session session) {
@@ -21,16 +21,16 @@ final class Drain implements EventBuffer.Sink {
         }
         this.target = target;
         count = 0;
-        left = 0;
+        oversize = 0;
         session.events.drain(this, now);
         this.target = null;
-        return count == 0 ? -left : count;
+        return count == 0 ? -oversize : count;
     }
 
     Request take() {
-        Request taken = request;
+        Request result = request;
         request = null;
-        return taken != null ? taken : Request.takeLate(session);
+        return result != null ? result : Request.takeLate(session);
     }
 
     @Override
@@ -54,14 +54,14 @@ final class Drain implements EventBuffer.Sink {
             return true;
         }
         if (count + bytes > target.length) {
-            left = bytes;
+            oversize = bytes;
             return false;
         }
         MEMORY.copy(words, offset, target, Memory.BYTE_BASE + count, bytes);
         count += bytes;
         Probe owner = session.probe(probe);
         if (owner != null) {
-            owner.delivered++;
+            owner.deliveredRecords++;
         }
         return true;
     }
@@ -70,7 +70,7 @@ final class Drain implements EventBuffer.Sink {
     public void stalled(int probe) {
         Probe owner = session.probe(probe);
         if (owner != null) {
-            owner.stalled++;
+            owner.stalledRecords++;
         }
     }
 

@@ -10,14 +10,14 @@ public final class Dynamic {
     private static final Memory MEMORY = Memory.instance();
     private static final long MESSAGE = MEMORY.fieldOffset(Throwable.class, "detailMessage");
     private static final long CAUSE = MEMORY.fieldOffset(Throwable.class, "cause");
-    /** The most superclasses and interfaces that {@link #instanceOf} examines. */
+    /** The largest number of superclasses and interfaces that {@link #instanceOf} examines. */
     private static final int MAX_TYPES = 1000;
 
     private Dynamic() {}
 
     public static Object add(Object a, Object b) {
         if (a instanceof String || b instanceof String) {
-            return concat(text(required(a)), text(required(b)));
+            return concat(text(require(a)), text(require(b)));
         }
         return apply('+', a, b);
     }
@@ -55,8 +55,8 @@ public final class Dynamic {
      * two booleans.
      */
     static Object apply(char operator, Object a, Object b) {
-        required(a);
-        required(b);
+        require(a);
+        require(b);
         if (operator == '+' && (a instanceof String || b instanceof String)) {
             return concat(text(a), text(b));
         }
@@ -134,17 +134,17 @@ public final class Dynamic {
     }
 
     public static Object negate(Object a) {
-        return isDouble(required(a)) ? (Object) Double.valueOf(-toDouble(a)) : (Object) Long.valueOf(-toLong(a));
+        return isDouble(require(a)) ? (Object) Double.valueOf(-toDouble(a)) : (Object) Long.valueOf(-toLong(a));
     }
 
     /** {@code !} of a boolean, {@code ~} of an integer. */
     public static Object not(Object a) {
-        return required(a) instanceof Boolean
+        return require(a) instanceof Boolean
                 ? (Object) Boolean.valueOf(!((Boolean) a).booleanValue())
                 : (Object) Long.valueOf(~integral(a));
     }
 
-    private static Object required(Object o) {
+    private static Object require(Object o) {
         if (o == null) {
             throw ProbeError.NULL_OPERAND;
         }
@@ -160,7 +160,7 @@ public final class Dynamic {
     }
 
     private static long integral(Object o) {
-        if (!isIntegral(required(o))) {
+        if (!isIntegral(require(o))) {
             throw ProbeError.BAD_CAST;
         }
         return toLong(o);
@@ -172,7 +172,7 @@ public final class Dynamic {
 
     /** A Double loses its fraction, as in a cast. */
     public static long toLong(Object o) {
-        required(o);
+        require(o);
         if (o instanceof Character) {
             return ((Character) o).charValue();
         }
@@ -186,11 +186,11 @@ public final class Dynamic {
     }
 
     public static double toDouble(Object o) {
-        return isDouble(required(o)) ? ((Number) o).doubleValue() : (double) toLong(o);
+        return isDouble(require(o)) ? ((Number) o).doubleValue() : (double) toLong(o);
     }
 
     public static boolean truth(Object o) {
-        if (!(required(o) instanceof Boolean)) {
+        if (!(require(o) instanceof Boolean)) {
             throw ProbeError.BAD_CAST;
         }
         return ((Boolean) o).booleanValue();
@@ -206,8 +206,8 @@ public final class Dynamic {
      * are false.
      */
     public static int compare(Object a, Object b) {
-        required(a);
-        required(b);
+        require(a);
+        require(b);
         if (a instanceof String && b instanceof String) {
             return Strings.compare((String) a, (String) b);
         }
@@ -416,16 +416,16 @@ public final class Dynamic {
         return fits(type, name, new int[] {MAX_TYPES});
     }
 
-    private static boolean fits(Class<?> type, String pattern, int[] left) {
+    private static boolean fits(Class<?> type, String pattern, int[] remainingTypes) {
         for (Class<?> c = type; c != null; c = c.getSuperclass()) {
-            if (left[0]-- <= 0) {
+            if (remainingTypes[0]-- <= 0) {
                 return false;
             }
             if (glob(c.getName(), pattern)) {
                 return true;
             }
             for (Class<?> face : c.getInterfaces()) {
-                if (fits(face, pattern, left)) {
+                if (fits(face, pattern, remainingTypes)) {
                     return true;
                 }
             }
@@ -435,7 +435,7 @@ public final class Dynamic {
 
     private static boolean glob(String name, String pattern) {
         if (pattern.indexOf('*') < 0 && pattern.indexOf('?') < 0) {
-            return named(name, pattern)
+            return hasName(name, pattern)
                     || pattern.indexOf('.') < 0
                             && Strings.length(name) > Strings.length(pattern)
                             && matchesAt(name, Strings.length(name) - Strings.length(pattern), pattern)
@@ -449,7 +449,7 @@ public final class Dynamic {
      * position.
      */
     public static Object cast(Session session, Object value, String type, int probe, int at) {
-        if (value == null || named(value.getClass().getName(), type) || instanceOf(value, type)) {
+        if (value == null || hasName(value.getClass().getName(), type) || instanceOf(value, type)) {
             return value;
         }
         session.errors.count(probe, at, ProbeError.KIND_BAD_CAST, null);
@@ -457,13 +457,13 @@ public final class Dynamic {
     }
 
     /** Whether a class has the binary name. A dot may replace the {@code $} of a member class. */
-    static boolean named(String name, String spelled) {
-        int length = Strings.length(spelled);
+    static boolean hasName(String name, String spelling) {
+        int length = Strings.length(spelling);
         if (Strings.length(name) != length) {
             return false;
         }
         for (int i = 0; i < length; i++) {
-            char c = Strings.charAt(spelled, i);
+            char c = Strings.charAt(spelling, i);
             if (c != Strings.charAt(name, i) && !(c == '.' && Strings.charAt(name, i) == '$')) {
                 return false;
             }

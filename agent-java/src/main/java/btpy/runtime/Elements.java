@@ -6,7 +6,7 @@ package btpy.runtime;
  */
 public final class Elements {
     /** The maximum number of elements of one loop, even if the script requests more. */
-    static final int MOST = 1000;
+    static final int MAX_ITEMS = 1000;
 
     private static final Memory MEMORY = Memory.instance();
     /** The maximum number of elements that {@code in} compares one by one. */
@@ -35,12 +35,12 @@ public final class Elements {
             if (layout.shape.isMap()) {
                 return value(target, Long.valueOf(index));
             }
-            Object found = Containers.element(target, index);
-            if (found == Containers.ABSENT) {
+            Object value = Containers.element(target, index);
+            if (value == Containers.ABSENT) {
                 session.note(ProbeError.KIND_INDEX, at);
                 return null;
             }
-            return found;
+            return value;
         }
         if (index < 0 || index >= Values.length(target)) {
             session.note(ProbeError.KIND_INDEX, at);
@@ -78,25 +78,25 @@ public final class Elements {
     /**
      * Returns the elements of a loop. Values with the names of secrets are hidden.
      *
-     * @param most the most elements; 0 or less: none
+     * @param most the largest number of elements; 0 or less: none
      * @param pairs 1: keys and values, or indices and elements, alternating
      * @param at the position at which {@link ProbeError#KIND_CUT} is counted if there are more; −1: no error is counted
      * @throws ProbeError if the container is not an array or a known collection
      */
     public static Object[] items(Session session, Object container, int most, int pairs, int probe, int at) {
-        int bound = most < MOST ? most : MOST;
-        Object[] found = of(container, bound, pairs != 0);
+        int bound = most < MAX_ITEMS ? most : MAX_ITEMS;
+        Object[] elements = of(container, bound, pairs != 0);
         if (pairs != 0) {
-            for (int i = 0; i + 1 < found.length; i += 2) {
-                if (names(session, found[i])) {
-                    found[i + 1] = Texts.REDACTED;
+            for (int i = 0; i + 1 < elements.length; i += 2) {
+                if (names(session, elements[i])) {
+                    elements[i + 1] = Texts.REDACTED;
                 }
             }
         }
         if (container != null && at >= 0 && size(container) > bound) {
             session.errors.count(probe, at, ProbeError.KIND_CUT, null);
         }
-        return found;
+        return elements;
     }
 
     /** The number of elements; −1 if the object is not an array or a known collection. */
@@ -123,43 +123,43 @@ public final class Elements {
             return NONE;
         }
         boolean isMap = !o.getClass().isArray() && Layouts.of(o).shape.isMap();
-        Object[] found = new Object[count];
+        Object[] elements = new Object[count];
         if (o.getClass().isArray()) {
             for (int i = 0; i < count; i++) {
-                found[i] = element(o, i);
+                elements[i] = element(o, i);
             }
         } else if (isMap) {
-            Object[] both = new Object[2 * count];
-            count = Containers.elements(o, both) / 2;
+            Object[] keysAndValues = new Object[2 * count];
+            count = Containers.elements(o, keysAndValues) / 2;
             if (pairs) {
-                return exactly(both, 2 * count);
+                return shorten(keysAndValues, 2 * count);
             }
             for (int i = 0; i < count; i++) {
-                found[i] = both[2 * i];
+                elements[i] = keysAndValues[2 * i];
             }
         } else {
-            count = Containers.elements(o, found);
+            count = Containers.elements(o, elements);
         }
         if (!pairs) {
-            return exactly(found, count);
+            return shorten(elements, count);
         }
-        Object[] numbered = new Object[2 * count];
+        Object[] indicesAndElements = new Object[2 * count];
         for (int i = 0; i < count; i++) {
-            numbered[2 * i] = Long.valueOf(i);
-            numbered[2 * i + 1] = found[i];
+            indicesAndElements[2 * i] = Long.valueOf(i);
+            indicesAndElements[2 * i + 1] = elements[i];
         }
-        return numbered;
+        return indicesAndElements;
     }
 
-    private static Object[] exactly(Object[] found, int count) {
-        if (found.length == count) {
-            return found;
+    private static Object[] shorten(Object[] elements, int count) {
+        if (elements.length == count) {
+            return elements;
         }
-        Object[] cut = new Object[count];
+        Object[] result = new Object[count];
         for (int i = 0; i < count; i++) {
-            cut[i] = found[i];
+            result[i] = elements[i];
         }
-        return cut;
+        return result;
     }
 
     /**
@@ -251,10 +251,10 @@ public final class Elements {
         if (size < 0 || !Layouts.of(map).shape.isMap()) {
             throw ProbeError.BAD_CAST;
         }
-        Object[] both = of(map, MOST_COMPARED, true);
-        for (int i = 0; i < both.length; i += 2) {
-            if (Dynamic.equal(both[i], key)) {
-                return both[i + 1];
+        Object[] keysAndValues = of(map, MOST_COMPARED, true);
+        for (int i = 0; i < keysAndValues.length; i += 2) {
+            if (Dynamic.equal(keysAndValues[i], key)) {
+                return keysAndValues[i + 1];
             }
         }
         if (size > MOST_COMPARED) {
@@ -283,11 +283,11 @@ public final class Elements {
             if (form != Containers.Form.MAP_KEYS) {
                 return null;
             }
-            Object inside = field(map, "map");
-            if (inside == null) {
+            Object innerTable = field(map, "map");
+            if (innerTable == null) {
                 return null;
             }
-            map = inside;
+            map = innerTable;
         }
         return null;
     }
@@ -325,7 +325,8 @@ public final class Elements {
 
     private static Object field(Object o, String name) {
         Layout layout = Layouts.of(o);
-        int found = layout.find(name);
-        return found < 0 || layout.types[found] != 'L' ? null : MEMORY.getReference(o, layout.offsets[found]);
+        int fieldIndex = layout.find(name);
+        return fieldIndex < 0 || layout.types[fieldIndex] != 'L' ? null
+                : MEMORY.getReference(o, layout.offsets[fieldIndex]);
     }
 }

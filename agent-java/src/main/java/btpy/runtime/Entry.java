@@ -21,7 +21,7 @@ final class Entry extends Cells {
      * By stripe of the probes, cells to which only its owner adds, allocated at first use. Null if threads share all
      * cells of this kind.
      */
-    Cells[] own;
+    Cells[] ownCells;
     volatile Object value = UNSET;
     /** Whether the value was set, and not only added to. Such a value cannot be merged from parts. */
     volatile boolean assigned;
@@ -33,7 +33,7 @@ final class Entry extends Cells {
     /** The {@link Exemplars} by place, allocated for the first one. Code changes it with atomic operations. */
     Object[] exemplars;
     /** The serial number of the newest entry when this one was last used; only in a map that evicts. */
-    long used;
+    long lastUse;
 
     Entry(int slot, int hash, Object a, Object b, Object c, Object d, Object[] all) {
         this.slot = slot;
@@ -107,11 +107,11 @@ final class Entry extends Cells {
 
     /** Returns the plain value. With {@code take}, removes it. */
     Object value(boolean take) {
-        Object found;
+        Object result;
         do {
-            found = value;
-        } while (take && found != UNSET && !replaceValue(found, UNSET));
-        return found;
+            result = value;
+        } while (take && result != UNSET && !replaceValue(result, UNSET));
+        return result;
     }
 
     /** Whether it has got no value since the last flush. */
@@ -127,10 +127,10 @@ final class Entry extends Cells {
                 }
             }
         }
-        for (int stripe = 0; own != null && stripe < own.length; stripe++) {
-            Cells owned = own[stripe];
-            for (int i = 0; owned != null && i < layout.length; i++) {
-                if (readOwn(owned.cells, layout[i], i, false) != initial(layout[i])) {
+        for (int stripe = 0; ownCells != null && stripe < ownCells.length; stripe++) {
+            Cells cells = ownCells[stripe];
+            for (int i = 0; cells != null && i < layout.length; i++) {
+                if (readOwn(cells.cells, layout[i], i, false) != initial(layout[i])) {
                     return false;
                 }
             }
@@ -159,22 +159,22 @@ final class Entry extends Cells {
                 }
             }
         }
-        for (int stripe = 0; own != null && stripe < own.length; stripe++) {
-            if (own[stripe] != null) {
-                mergeOwn(shape, own[stripe], result, take);
+        for (int stripe = 0; ownCells != null && stripe < ownCells.length; stripe++) {
+            if (ownCells[stripe] != null) {
+                mergeOwn(shape, ownCells[stripe], result, take);
             }
         }
         return result;
     }
 
-    private static void mergeOwn(MapShape shape, Cells own, long[] result, boolean take) {
+    private static void mergeOwn(MapShape shape, Cells ownCells, long[] result, boolean take) {
         int cellsEach = shape.layout.length;
         for (int i = 0; i < cellsEach; i++) {
             char cell = shape.cell(i);
-            result[i] = merge(cell, result[i], readOwn(own.cells, cell, i, take));
+            result[i] = merge(cell, result[i], readOwn(ownCells.cells, cell, i, take));
         }
         for (int s = 0; s < shape.segments; s++) {
-            long[] segment = (long[]) own.segments[s];
+            long[] segment = (long[]) ownCells.segments[s];
             for (int i = 0; segment != null && i < SEGMENT; i++) {
                 result[cellsEach + s * SEGMENT + i] += readOwn(segment, i, SEGMENT, take);
             }

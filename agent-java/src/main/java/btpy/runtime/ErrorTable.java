@@ -17,7 +17,7 @@ final class ErrorTable {
         /** The type of the last failure. Its text is created when it is shipped. */
         Class<?> type;
         String message;
-        long shipped;
+        long shippedCount;
 
         Failure(int probe, int position, int kind) {
             this.probe = probe;
@@ -80,15 +80,15 @@ final class ErrorTable {
                 continue;
             }
             long count = MEMORY.getLongVolatile(failure, COUNT);
-            if (count == failure.shipped) {
+            if (count == failure.shippedCount) {
                 continue;
             }
             out.u4(failure.probe);
             out.u4(failure.position);
             out.u1(failure.kind);
-            out.u8(count - failure.shipped);
+            out.u8(count - failure.shippedCount);
             out.string(text(failure));
-            failure.shipped = count;
+            failure.shippedCount = count;
             rows++;
         }
         out.set4(countAt, rows);

@@ -119,7 +119,7 @@ final class EventBuffer {
     private final int ringBytes;
     private final int chunkBytes;
     /** Closed rings, kept until their committed records have been read. Only the event thread uses them. */
-    private final Ring[] closing;
+    private final Ring[] closingRings;
     /** The rings with a record for the current pass of the event thread. */
     private final Ring[] lanes;
     /** The records that were claimed and never marked, so that their probe is unknown. */
@@ -131,7 +131,7 @@ final class EventBuffer {
         chunkBytes = ringBytes < MAX_CHUNK_BYTES ? ringBytes : MAX_CHUNK_BYTES;
         int count = bytes / ringBytes;
         rings = new Ring[count > MAX_RINGS ? MAX_RINGS : count < 1 ? 1 : count];
-        closing = new Ring[rings.length];
+        closingRings = new Ring[rings.length];
         lanes = new Ring[2 * rings.length];
         for (int i = 0; i < rings.length; i++) {
             rings[i] = new Ring(ringBytes, chunkBytes, (long) i << POSITION_BITS);
@@ -198,18 +198,18 @@ final class EventBuffer {
         Ring ring = rings[index];
         long head = ring.head();
         int start = (int) head & ringBytes - 1;
-        int left = chunkBytes - (start & chunkBytes - 1);
-        int skipped = size > left ? left : 0; // a record must be in one array
-        if ((head & CLOSED) != 0 || head + skipped + size - ring.tail > ringBytes) {
+        int remaining = chunkBytes - (start & chunkBytes - 1);
+        int skippedBytes = size > remaining ? remaining : 0; // a record must be in one array
+        if ((head & CLOSED) != 0 || head + skippedBytes + size - ring.tail > ringBytes) {
             return DROPPED_FULL;
         }
         // No call from the claim to the mark: a stack overflow may occur in any call, and the record would be lost.
-        if (!ring.moveHead(head, head + skipped + size)) {
+        if (!ring.moveHead(head, head + skippedBytes + size)) {
             return OUTRUN;
         }
-        if (skipped != 0) {
-            ring.chunks[start >>> CHUNK_SHIFT][(start & chunkBytes - 1) >> 3] = (long) PADDING << 32 | skipped;
-            start = start + skipped & ringBytes - 1;
+        if (skippedBytes != 0) {
+            ring.chunks[start >>> CHUNK_SHIFT][(start & chunkBytes - 1) >> 3] = (long) PADDING << 32 | skippedBytes;
+            start = start + skippedBytes & ringBytes - 1;
         }
         long[] chunk = ring.chunks[start >>> CHUNK_SHIFT];
         int mark = (start & chunkBytes - 1) >> 3;
@@ -303,14 +303,14 @@ final class EventBuffer {
     private int enter(Sink sink, long now) {
         int count = 0;
         for (int i = 0; i < rings.length; i++) {
-            if (closing[i] != null && !ready(closing[i])) {
+            if (closingRings[i] != null && !isReady(closingRings[i])) {
                 finish(i, sink, now);
             }
-            if (closing[i] != null && ready(closing[i])) {
-                lanes[count++] = closing[i];
+            if (closingRings[i] != null && isReady(closingRings[i])) {
+                lanes[count++] = closingRings[i];
             }
             Ring ring = rings[i];
-            if (ready(ring)) {
+            if (isReady(ring)) {
                 ring.waitingSince = 0;
                 lanes[count++] = ring;
             } else if (ring.claimed() != ring.read) {
@@ -326,13 +326,13 @@ final class EventBuffer {
     /** Passes on the records of these rings up to a time. @return false if the sink has stopped it */
     private boolean merge(int count, long until, Sink sink) {
         while (count > 0) {
-            int first = 0;
+            int firstLane = 0;
             for (int i = 1; i < count; i++) {
-                if (lanes[i].time - lanes[first].time < 0) {
-                    first = i;
+                if (lanes[i].time - lanes[firstLane].time < 0) {
+                    firstLane = i;
                 }
             }
-            Ring ring = lanes[first];
+            Ring ring = lanes[firstLane];
             if (ring.time - until > 0) {
                 return true;
             }
@@ -344,10 +344,10 @@ final class EventBuffer {
                 return false;
             }
             release(ring, (int) word);
-            if (ready(ring)) {
+            if (isReady(ring)) {
                 ring.time = time(ring);
             } else {
-                lanes[first] = lanes[--count];
+                lanes[firstLane] = lanes[--count];
             }
         }
         return true;
@@ -362,7 +362,7 @@ final class EventBuffer {
     }
 
     /** Whether the next record is committed. Skips the unused end of the ring. */
-    private boolean ready(Ring ring) {
+    private boolean isReady(Ring ring) {
         while (ring.claimed() != ring.read) {
             long word = word(ring, ring.read);
             if (word <= 0) {
@@ -382,8 +382,8 @@ final class EventBuffer {
 
     private void release(Ring ring, int bytes) {
         long[] words = chunk(ring, ring.read);
-        int from = (int) ring.read & chunkBytes - 1;
-        for (int i = from >> 3; i < from + bytes >> 3; i++) {
+        int start = (int) ring.read & chunkBytes - 1;
+        for (int i = start >> 3; i < start + bytes >> 3; i++) {
             words[i] = 0;
         }
         ring.read += bytes;
@@ -393,19 +393,19 @@ final class EventBuffer {
         Ring ring = rings[index];
         if (ring.waitingSince == 0) {
             ring.waitingSince = now;
-        } else if (now - ring.waitingSince > STALL_NANOS && closing[index] == null) {
+        } else if (now - ring.waitingSince > STALL_NANOS && closingRings[index] == null) {
             rings[index] = ring.next();
             ring.close();
             ring.waitingSince = now;
-            closing[index] = ring;
+            closingRings[index] = ring;
         }
     }
 
     /** Skips unfinished records of a closed ring when they are old enough, and drops the ring at its end. */
     private void finish(int index, Sink sink, long now) {
-        Ring ring = closing[index];
+        Ring ring = closingRings[index];
         while (ring.claimed() != ring.read) {
-            if (ready(ring)) {
+            if (isReady(ring)) {
                 return;
             }
             if (ring.claimed() == ring.read) {
@@ -416,7 +416,7 @@ final class EventBuffer {
             }
             skip(ring, sink);
         }
-        closing[index] = null;
+        closingRings[index] = null;
     }
 
     /**

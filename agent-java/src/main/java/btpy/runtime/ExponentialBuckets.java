@@ -42,7 +42,7 @@ final class ExponentialBuckets {
     final int segments;
     private final int scale;
     /** The greatest number that has its own bucket. */
-    private final long alone;
+    private final long greatestExact;
     /** The offset that is added to an index of OpenTelemetry, with the bias of the exponent of a double. */
     private final int offset;
     private final int negative;
@@ -56,9 +56,9 @@ final class ExponentialBuckets {
 
     private ExponentialBuckets(int scale) {
         this.scale = scale;
-        this.alone = 2L << scale;
-        this.offset = (int) alone + 1 - (scale + 1 + BIAS << scale);
-        int buckets = (int) alone + 1 + (62 - scale << scale);
+        this.greatestExact = 2L << scale;
+        this.offset = (int) greatestExact + 1 - (scale + 1 + BIAS << scale);
+        int buckets = (int) greatestExact + 1 + (62 - scale << scale);
         this.segments = 2 * ((buckets + Cells.SEGMENT - 1) / Cells.SEGMENT);
         this.negative = segments / 2 * Cells.SEGMENT;
         this.shift = MANTISSA - scale - 1;
@@ -97,7 +97,7 @@ final class ExponentialBuckets {
      * bucket belongs to it.
      */
     private int ofPositive(long sample) {
-        if (sample <= alone) {
+        if (sample <= greatestExact) {
             return (int) sample;
         }
         double nearest = (double) sample;
@@ -106,7 +106,7 @@ final class ExponentialBuckets {
             bits++;
         }
         long mantissa = bits & MANTISSA_MASK;
-        int within = (int) (bounds[(int) (mantissa >>> shift)] + mantissa >>> MANTISSA);
-        return ((int) (bits >>> MANTISSA) << scale) + within + offset;
+        int boundIndex = (int) (bounds[(int) (mantissa >>> shift)] + mantissa >>> MANTISSA);
+        return ((int) (bits >>> MANTISSA) << scale) + boundIndex + offset;
     }
 }

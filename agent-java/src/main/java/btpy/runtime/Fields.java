@@ -27,9 +27,9 @@ public final class Fields {
     }
 
     /** Returns the field, or the result of the getter if the class has no such field and the getter is allowed. */
-    public static Object property(Object target, String name, String allowed) {
-        return target == null || Layouts.of(target).find(name) >= 0 || !Calls.has(target, allowed)
+    public static Object property(Object target, String name, String allowList) {
+        return target == null || Layouts.of(target).find(name) >= 0 || !Calls.has(target, allowList)
                 ? read(target, name)
-                : Calls.call(target, allowed, NO_ARGUMENTS);
+                : Calls.call(target, allowList, NO_ARGUMENTS);
     }
 }

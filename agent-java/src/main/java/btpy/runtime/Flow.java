@@ -2,7 +2,7 @@ package btpy.runtime;
 
 /** A unit of work, such as a request. It knows no object of the application. */
 final class Flow {
-    /** The most runs on other threads that a flow remembers. */
+    /** The largest number of runs on other threads that a flow remembers. */
     static final int MOST_RUNS = 256;
 
     private static final Memory MEMORY = Memory.instance();
@@ -24,7 +24,7 @@ final class Flow {
     /** The work of the thread that began it. */
     final Run first;
     private long runs;
-    /** The run that began last; they are a list. */
+    /** The run that began last, the head of a linked list. */
     private volatile Run last;
 
     Flow(long id, Flow outer) {
@@ -42,28 +42,28 @@ final class Flow {
             return;
         }
         run.number = (int) number;
-        Run before;
+        Run previousRun;
         do {
-            before = last;
-            run.before = before;
-        } while (!MEMORY.compareAndSetReference(this, LAST, before, run));
+            previousRun = last;
+            run.previousRun = previousRun;
+        } while (!MEMORY.compareAndSetReference(this, LAST, previousRun, run));
     }
 
     /** @return {@link FlowRun} objects, in the order in which they began */
     Object[] runs() {
         Run newest = last;
         int count = 0;
-        for (Run run = newest; run != null; run = run.before) {
+        for (Run run = newest; run != null; run = run.previousRun) {
             count++;
         }
         if (count == 0) {
             return NO_RUNS;
         }
-        Object[] shown = new Object[count];
+        Object[] result = new Object[count];
         long now = System.nanoTime();
-        for (Run run = newest; count > 0; run = run.before) {
-            shown[--count] = run.shown(now);
+        for (Run run = newest; count > 0; run = run.previousRun) {
+            result[--count] = run.toFlowRun(now);
         }
-        return shown;
+        return result;
     }
 }

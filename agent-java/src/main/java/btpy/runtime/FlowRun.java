@@ -14,6 +14,6 @@ final class FlowRun {
     long handedOver;
     long began;
     long ended;
-    /** Whether the thread still works for the flow; {@code ended} is the time of now. */
+    /** Whether the thread still works for the flow; {@code ended} is then the current time. */
     boolean running;
 }

@@ -5,22 +5,22 @@ package btpy.runtime;
  * thread uses it.
  */
 final class FlowStack extends OwnedByThread {
-    private static final int MOST = 64;
+    private static final int MAX_DEPTH = 64;
 
-    private Run current;
-    /** The run that the innermost change until the end of a method made current. */
-    private Run enclosing;
+    private Run currentRun;
+    /** The run that became current by the innermost change that ends with its method. */
+    private Run enclosingRun;
     /** For each depth, the earlier values of the two fields above. */
-    private Run[] saved = new Run[8];
+    private Run[] savedRuns = new Run[8];
     private int depth;
 
-    Run current() {
-        return current;
+    Run currentRun() {
+        return currentRun;
     }
 
     /** The run in which a flow begins that replaces the current one. */
-    Run enclosing() {
-        return enclosing;
+    Run enclosingRun() {
+        return enclosingRun;
     }
 
     int depth() {
@@ -28,46 +28,46 @@ final class FlowStack extends OwnedByThread {
     }
 
     void replace(Run run) {
-        end(current);
-        current = run;
+        end(currentRun);
+        currentRun = run;
     }
 
     /** @return false if there are too many flows */
     boolean push(Run run) {
-        if (depth == MOST) {
+        if (depth == MAX_DEPTH) {
             return false;
         }
-        if (2 * depth == saved.length) {
-            Run[] more = new Run[2 * saved.length];
-            for (int i = 0; i < saved.length; i++) {
-                more[i] = saved[i];
+        if (2 * depth == savedRuns.length) {
+            Run[] newRuns = new Run[2 * savedRuns.length];
+            for (int i = 0; i < savedRuns.length; i++) {
+                newRuns[i] = savedRuns[i];
             }
-            saved = more;
+            savedRuns = newRuns;
         }
-        saved[2 * depth] = current;
-        saved[2 * depth + 1] = enclosing;
+        savedRuns[2 * depth] = currentRun;
+        savedRuns[2 * depth + 1] = enclosingRun;
         depth++;
-        current = run;
-        enclosing = run;
+        currentRun = run;
+        enclosingRun = run;
         return true;
     }
 
     /** Restores the run that was current at this depth, even where methods above did not leave. */
-    void restore(int before) {
-        if (depth > before) {
-            Run restored = saved[2 * before];
-            if (current != restored) {
-                end(current);
+    void restore(int oldDepth) {
+        if (depth > oldDepth) {
+            Run run = savedRuns[2 * oldDepth];
+            if (currentRun != run) {
+                end(currentRun);
             }
-            current = restored;
-            enclosing = saved[2 * before + 1];
-            while (depth > before) {
+            currentRun = run;
+            enclosingRun = savedRuns[2 * oldDepth + 1];
+            while (depth > oldDepth) {
                 depth--;
-                if (depth > before && saved[2 * depth] != restored) {
-                    end(saved[2 * depth]);
+                if (depth > oldDepth && savedRuns[2 * depth] != run) {
+                    end(savedRuns[2 * depth]);
                 }
-                saved[2 * depth] = null;
-                saved[2 * depth + 1] = null;
+                savedRuns[2 * depth] = null;
+                savedRuns[2 * depth + 1] = null;
             }
         }
     }
@@ -79,6 +79,6 @@ final class FlowStack extends OwnedByThread {
     }
 
     boolean isUnused() {
-        return depth == 0 && current == null;
+        return depth == 0 && currentRun == null;
     }
 }

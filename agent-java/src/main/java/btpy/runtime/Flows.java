@@ -5,17 +5,18 @@ package btpy.runtime;
  * A flow follows a task to another thread through the {@link ObjectState} of the task.
  *
  * <p>A probe at the entry of a method changes the flow until the method ends: {@link #enter} gives the depth of the
- * thread's stack of flows to the woven method, and {@link #leave} restores it, however the method ends and whatever has
- * become of the probe. Where a handler will give the thread the flow of a task, or none, the woven method first takes
- * the flow away itself. So a handler that fails, or that the budget leaves out, never leaves a wrong flow on a thread.
+ * thread's stack of flows to the woven method, and {@link #leave} restores it, also if the method throws, and if the
+ * probe is disabled meanwhile. Where a handler will give the thread the flow of a task, or none, the woven method first
+ * takes the flow away itself. So a handler that fails, or that the budget leaves out, never leaves a wrong flow on a
+ * thread.
  */
 public final class Flows {
     private static final Memory MEMORY = Memory.instance();
     private static final long FLOWS = MEMORY.fieldOffset(Session.class, "flows");
     private static final long NEXT = MEMORY.fieldOffset(Flows.class, "next");
     private static final int BITS = 12;
-    /** Beside a depth: the thread worked for no flow when the method was entered. */
-    private static final int WITHOUT = 1 << 16;
+    /** Added to a depth: the thread worked for no flow when the method was entered. */
+    private static final int NO_FLOW = 1 << 16;
 
     private final ThreadTable threads = new ThreadTable(BITS);
     /** The index is the entry of the thread in {@link #threads}. */
@@ -38,8 +39,8 @@ public final class Flows {
     }
 
     /**
-     * The same; the thread works for no flow until a handler changes that. A change inside of the method that stays when
-     * its own method ends is undone at the latest when this one ends.
+     * The same; the thread works for no flow until a handler changes that. A change in a called method may outlast that
+     * method; it is undone when this method ends.
      */
     public static int enterWithout(int site, int probe) {
         Session session = Session.of(site);
@@ -48,11 +49,11 @@ public final class Flows {
         }
         FlowStack stack = stack(session);
         if (stack == null) {
-            return WITHOUT;
+            return NO_FLOW;
         }
         int depth = stack.depth();
-        if (stack.current() == null) {
-            return depth | WITHOUT;
+        if (stack.currentRun() == null) {
+            return depth | NO_FLOW;
         }
         stack.push(null);
         return depth;
@@ -79,10 +80,10 @@ public final class Flows {
     // Handlers call the methods below. {@code depth}: the result of enter; below 0: the change stays when the method ends.
 
     public static void begin(Session session, int depth, int probe, int at) {
-        Flows flows = made(session);
+        Flows flows = getOrCreate(session);
         FlowStack stack = stack(session);
-        Run within = stack == null ? null : depth < 0 ? stack.enclosing() : stack.current();
-        Flow outer = within == null ? null : within.flow;
+        Run outerRun = stack == null ? null : depth < 0 ? stack.enclosingRun() : stack.currentRun();
+        Flow outer = outerRun == null ? null : outerRun.flow;
         flows.set(session, new Flow(MEMORY.getAndAddLong(flows, NEXT, 1), outer).first, depth, probe, at);
     }
 
@@ -105,8 +106,8 @@ public final class Flows {
         }
         Run run = ObjectStates.take(session, task);
         if (run == null) {
-            Run kept = ObjectStates.kept(session, task);
-            flows.enter(session, kept, kept == null, depth, probe, at);
+            Run ownerRun = ObjectStates.keptRun(session, task);
+            flows.enter(session, ownerRun, ownerRun == null, depth, probe, at);
             return;
         }
         flows.restore(depth);
@@ -122,7 +123,7 @@ public final class Flows {
     public static void handOver(Session session, Object task, int probe, int at) {
         if (session.flows != null) {
             Run run = run(session);
-            if (!ObjectStates.give(session, task, run == null ? Run.NONE : run.handOver())) {
+            if (!ObjectStates.addRun(session, task, run == null ? Run.NONE : run.handOver())) {
                 session.errors.count(probe, at, ProbeError.KIND_STATE_FULL, null);
             }
         }
@@ -148,7 +149,7 @@ public final class Flows {
     /** The thread works for the flow to which the object belongs, or for none. */
     public static void enterOf(Session session, Object object, int depth, int probe, int at) {
         if (session.flows != null) {
-            session.flows.enter(session, ObjectStates.kept(session, object), false, depth, probe, at);
+            session.flows.enter(session, ObjectStates.keptRun(session, object), false, depth, probe, at);
         }
     }
 
@@ -170,7 +171,7 @@ public final class Flows {
         return flow == null ? null : Long.valueOf(System.nanoTime() - flow.began);
     }
 
-    /** What other threads have done for the current flow: {@link FlowRun} objects; null: there is no flow. */
+    /** The runs of the current flow on other threads, as {@link FlowRun} objects; null: there is no flow. */
     public static Object[] runs(Session session) {
         Flow flow = current(session);
         return flow == null ? null : flow.runs();
@@ -202,7 +203,7 @@ public final class Flows {
 
     // The runtime calls the methods below.
 
-    private static Flows made(Session session) {
+    private static Flows getOrCreate(Session session) {
         if (session.flows == null) {
             MEMORY.compareAndSetReference(session, FLOWS, null, new Flows());
         }
@@ -211,7 +212,7 @@ public final class Flows {
 
     private static Run run(Session session) {
         FlowStack stack = stack(session);
-        return stack == null ? null : stack.current();
+        return stack == null ? null : stack.currentRun();
     }
 
     private static Flow current(Session session) {
@@ -241,9 +242,9 @@ public final class Flows {
                 session.errors.count(probe, at, ProbeError.KIND_STATE_FULL, null);
                 return;
             }
-            FlowStack made = new FlowStack();
+            FlowStack newStack = new FlowStack();
             MEMORY.storeFence(); // the event thread may see it from here on
-            stacks[entry] = made;
+            stacks[entry] = newStack;
         }
         FlowStack stack = (FlowStack) stacks[entry];
         if (depth < 0) {
@@ -254,16 +255,19 @@ public final class Flows {
         release(entry, stack);
     }
 
-    /** {@code kept}: stands for the flow of an object; null: it has none. {@code stays}: the thread keeps its flow. */
-    private void enter(Session session, Run kept, boolean stays, int depth, int probe, int at) {
+    /**
+     * {@code objectRun}: stands for the flow of an object; null: it has none. {@code stays}: the thread keeps its flow.
+     */
+    private void enter(Session session, Run objectRun, boolean stays, int depth, int probe, int at) {
         restore(depth);
-        Run current = run(session);
-        if (current != null && (stays || kept != null && kept.flow == current.flow)) {
+        Run currentRun = run(session);
+        if (currentRun != null && (stays || objectRun != null && objectRun.flow == currentRun.flow)) {
             if (depth >= 0) {
-                set(session, current, depth, probe, at); // what else the method does to the flow ends with the method
+                // later changes of the flow in this method end with the method
+                set(session, currentRun, depth, probe, at);
             }
         } else if (!stays) {
-            Run run = kept == null ? null : kept.again();
+            Run run = objectRun == null ? null : objectRun.continueFlow();
             if (run != null) {
                 run.begin();
             }
@@ -275,7 +279,7 @@ public final class Flows {
         int entry = threads.find(Threads.id());
         if (entry >= 0) {
             FlowStack stack = (FlowStack) stacks[entry];
-            stack.replace(stack.enclosing());
+            stack.replace(stack.enclosingRun());
             release(entry, stack);
         }
     }
@@ -284,8 +288,8 @@ public final class Flows {
         int entry = depth < 0 ? -1 : threads.find(Threads.id());
         if (entry >= 0) {
             FlowStack stack = (FlowStack) stacks[entry];
-            stack.restore(depth & WITHOUT - 1);
-            if (depth >= WITHOUT) {
+            stack.restore(depth & NO_FLOW - 1);
+            if (depth >= NO_FLOW) {
                 stack.replace(null);
             }
             release(entry, stack);

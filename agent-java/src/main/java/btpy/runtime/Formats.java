@@ -31,19 +31,19 @@ public final class Formats {
             }
         }
         char align = flags.charAt(1) != ' ' ? flags.charAt(1) : number ? '>' : '<';
-        int missing = width - digits.length() - sign.length();
-        StringBuilder made = new StringBuilder(width > 16 ? width : 16);
-        int before = align == '<' || align == '=' && number ? 0 : align == '^' ? missing / 2 : missing;
-        pad(made, flags.charAt(0), before);
-        made.append(sign);
+        int padding = width - digits.length() - sign.length();
+        StringBuilder text = new StringBuilder(width > 16 ? width : 16);
+        int leftPadding = align == '<' || align == '=' && number ? 0 : align == '^' ? padding / 2 : padding;
+        pad(text, flags.charAt(0), leftPadding);
+        text.append(sign);
         if (align == '=' && number) {
-            pad(made, flags.charAt(0), missing);
+            pad(text, flags.charAt(0), padding);
         }
-        made.append(digits);
+        text.append(digits);
         if (align == '<' || align == '^') {
-            pad(made, flags.charAt(0), missing - before);
+            pad(text, flags.charAt(0), padding - leftPadding);
         }
-        return made.toString();
+        return text.toString();
     }
 
     /** Returns null if the value does not have the type. */
@@ -59,18 +59,18 @@ public final class Formats {
             }
             BigDecimal exact = real ? new BigDecimal(d) : new BigDecimal(((Number) o).longValue());
             exact = type == '%' ? exact.movePointRight(2) : exact;
-            String shown = exact.setScale(precision < 0 ? 6 : precision, RoundingMode.HALF_EVEN).toPlainString();
-            boolean lost = (d < 0 || d == 0 && 1 / d < 0) && shown.charAt(0) != '-'; // for values that round to −0
-            return (lost ? "-" + shown : shown) + (type == '%' ? "%" : "");
+            String text = exact.setScale(precision < 0 ? 6 : precision, RoundingMode.HALF_EVEN).toPlainString();
+            boolean lost = (d < 0 || d == 0 && 1 / d < 0) && text.charAt(0) != '-'; // for values that round to −0
+            return (lost ? "-" + text : text) + (type == '%' ? "%" : "");
         }
         if (real && (type == ' ' || d != (long) d)) {
             return type == ' ' ? o.toString() : null;
         }
         long value = real ? (long) d : ((Number) o).longValue();
         int radix = type == 'x' || type == 'X' ? 16 : type == 'o' ? 8 : type == 'b' ? 2 : 10;
-        String shown = Long.toUnsignedString(value < 0 ? -value : value, radix);
-        shown = type == 'X' ? Dynamic.upper(shown) : shown;
-        return value < 0 ? "-" + shown : shown;
+        String text = Long.toUnsignedString(value < 0 ? -value : value, radix);
+        text = type == 'X' ? Dynamic.upper(text) : text;
+        return value < 0 ? "-" + text : text;
     }
 
     private static String grouped(String digits, char separator) {
@@ -81,19 +81,19 @@ public final class Formats {
         if (separator == ' ' || end <= 3) {
             return digits;
         }
-        StringBuilder made = new StringBuilder(digits.length() + end / 3);
+        StringBuilder text = new StringBuilder(digits.length() + end / 3);
         for (int i = 0; i < end; i++) {
             if (i != 0 && (end - i) % 3 == 0) {
-                made.append(separator);
+                text.append(separator);
             }
-            made.append(digits.charAt(i));
+            text.append(digits.charAt(i));
         }
-        return made.append(digits, end, digits.length()).toString();
+        return text.append(digits, end, digits.length()).toString();
     }
 
-    private static void pad(StringBuilder made, char fill, int count) {
+    private static void pad(StringBuilder text, char fill, int count) {
         for (int i = 0; i < count; i++) {
-            made.append(fill);
+            text.append(fill);
         }
     }
 
@@ -106,11 +106,11 @@ public final class Formats {
             return "null";
         }
         BigDecimal value = new BigDecimal(Dynamic.toLong(o)).divide(new BigDecimal(size), 3, RoundingMode.HALF_EVEN);
-        String shown = value.toPlainString();
-        int end = shown.length();
-        while (shown.charAt(end - 1) == '0') {
+        String text = value.toPlainString();
+        int end = text.length();
+        while (text.charAt(end - 1) == '0') {
             end--;
         }
-        return shown.substring(0, shown.charAt(end - 1) == '.' ? end - 1 : end).concat(unit);
+        return text.substring(0, text.charAt(end - 1) == '.' ? end - 1 : end).concat(unit);
     }
 }

@@ -12,15 +12,15 @@ import java.util.Arrays;
 final class FrameFilter {
     final String globs;
     private final String[] prefixes;
-    private final String[] others;
-    private final String[] kept;
+    private final String[] otherGlobs;
+    private final String[] keptGlobs;
 
     FrameFilter(String globs) {
         this.globs = globs;
         String[] parts = globs.split(",");
         String[] prefixes = new String[parts.length];
-        String[] others = new String[parts.length];
-        String[] kept = new String[parts.length];
+        String[] otherGlobs = new String[parts.length];
+        String[] keptGlobs = new String[parts.length];
         int prefixCount = 0;
         int otherCount = 0;
         int keptCount = 0;
@@ -28,16 +28,16 @@ final class FrameFilter {
             String glob = part.trim();
             String prefix = prefix(glob);
             if (glob.startsWith("!")) {
-                kept[keptCount++] = glob.substring(1).trim();
+                keptGlobs[keptCount++] = glob.substring(1).trim();
             } else if (prefix.isEmpty()) {
-                others[otherCount++] = glob;
+                otherGlobs[otherCount++] = glob;
             } else {
                 prefixes[prefixCount++] = prefix;
             }
         }
         this.prefixes = withoutNested(Arrays.copyOf(prefixes, prefixCount));
-        this.others = Arrays.copyOf(others, otherCount);
-        this.kept = Arrays.copyOf(kept, keptCount);
+        this.otherGlobs = Arrays.copyOf(otherGlobs, otherCount);
+        this.keptGlobs = Arrays.copyOf(keptGlobs, keptCount);
     }
 
     /** Returns the text before the stars at the end; empty if there is another star or question mark, or no star. */
@@ -62,13 +62,13 @@ final class FrameFilter {
     }
 
     boolean skips(String className) {
-        return (hasPrefix(className) || fitsAny(others, className)) && !fitsAny(kept, className);
+        return (hasPrefix(className) || fitsAny(otherGlobs, className)) && !fitsAny(keptGlobs, className);
     }
 
     private boolean hasPrefix(String className) {
         int at = Arrays.binarySearch(prefixes, className);
-        int before = at >= 0 ? at : -at - 2;
-        return before >= 0 && className.startsWith(prefixes[before]);
+        int index = at >= 0 ? at : -at - 2;
+        return index >= 0 && className.startsWith(prefixes[index]);
     }
 
     private static boolean fitsAny(String[] globs, String className) {

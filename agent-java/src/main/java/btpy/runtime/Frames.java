@@ -99,7 +99,7 @@ class Frames {
 
     static Frames trace(StackTraceElement[] trace, int most, boolean cutOwn) {
         int first = 0;
-        while (cutOwn && first < trace.length && own(trace[first].getClassName())) {
+        while (cutOwn && first < trace.length && isOwn(trace[first].getClassName())) {
             first++;
         }
         int count = trace.length - first < most ? trace.length - first : most;
@@ -111,7 +111,7 @@ class Frames {
         return frames;
     }
 
-    static boolean own(String className) {
+    static boolean isOwn(String className) {
         return className.startsWith("btpy.runtime.") || className.startsWith("btpy.handlers.");
     }
 
@@ -128,21 +128,21 @@ class Frames {
 
     /** Keeps the first {@code most} frames whose class matches no glob of the list. Changes and returns this object. */
     final Frames without(String globs, int most) {
-        int kept = 0;
-        for (int i = 0; i < count && kept < most; i++) {
-            if (!listed(classes[i], globs)) {
-                keep(i, kept++);
+        int keptCount = 0;
+        for (int i = 0; i < count && keptCount < most; i++) {
+            if (!isListed(classes[i], globs)) {
+                keep(i, keptCount++);
             }
         }
-        count = kept;
+        count = keptCount;
         return this;
     }
 
     /** The position of frame {@code index}, counting only frames that the filter does not skip; −1 if there is none. */
     final int find(FrameFilter filter, int index) {
-        int left = index;
+        int remaining = index;
         for (int i = 0; i < count; i++) {
-            if (!filter.skips(classes[i]) && left-- == 0) {
+            if (!filter.skips(classes[i]) && remaining-- == 0) {
                 return i;
             }
         }
@@ -161,7 +161,7 @@ class Frames {
         positions[to] = positions[from];
     }
 
-    private static boolean listed(String className, String globs) {
+    private static boolean isListed(String className, String globs) {
         int from = 0;
         for (int i = 0; i <= globs.length(); i++) {
             if (i == globs.length() || globs.charAt(i) == ',') {
@@ -182,7 +182,7 @@ class Frames {
         return hash ^ hash >>> 16;
     }
 
-    final boolean same(Stack stack) {
+    final boolean isSame(Stack stack) {
         if (stack.classes.length != count) {
             return false;
         }

@@ -50,7 +50,7 @@ public final class Guard {
         long thread = Threads.id();
         int entry = INSIDE.find(thread);
         if (entry >= 0) {
-            if (!left(entry)) {
+            if (!hasLeft(entry)) {
                 return INSIDE_ALREADY;
             }
         } else {
@@ -64,7 +64,7 @@ public final class Guard {
     }
 
     /** Whether the handler of this entry has ended, or must have ended: two eras are at least a second. */
-    private static boolean left(int entry) {
+    private static boolean hasLeft(int entry) {
         long value = INSIDE.value(entry);
         return value == LEFT || era - (int) (value >>> 32) >= 2;
     }
@@ -95,7 +95,7 @@ public final class Guard {
     }
 
     /** Called by the event thread at each drain. Sets the era. */
-    static void turn(long now) {
+    static void advanceEra(long now) {
         era = (int) (now >>> 30);
     }
 }

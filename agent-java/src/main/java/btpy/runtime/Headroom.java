@@ -29,25 +29,25 @@ public final class Headroom {
     private static final long NOISE = 64 << 10;
 
     /** The used memory at the last look, and after the last observed collection. */
-    private static volatile long last = used();
-    private static volatile long live = last;
+    private static volatile long lastUsed = used();
+    private static volatile long live = lastUsed;
     private static volatile boolean scarce;
     /**
      * The bytes that maps have allocated since that collection. A thread of the application can fill a heap between two
      * looks. Threads add without a lock, so a part may be missing.
      */
-    private static volatile long grown;
+    private static volatile long grownBytes;
 
     /** An estimate of the memory that is free, but that only a collection can fill (a survivor space). */
     private static final long HIDDEN = Math.min(max >> 5, 16L << 20);
 
     /**
-     * The time that {@link #hasJust} waits for the application to cause a collection, and the time between two
-     * collections that it requests itself.
+     * The time that {@link #hasWithoutCollection} waits for the application to cause a collection, and the time between
+     * two collections that it requests itself.
      */
     private static final long PATIENCE_NANOS = 300_000_000L;
     private static final long BETWEEN_COLLECTIONS_NANOS = 1_000_000_000L;
-    /** The time since which {@link #hasJust} has found too little; 0 if it found enough. */
+    /** The time since which {@link #hasWithoutCollection} has found too little; 0 if it found enough. */
     private static long lackingNanos;
     private static long collectedNanos = System.nanoTime() - BETWEEN_COLLECTIONS_NANOS;
 
@@ -63,18 +63,18 @@ public final class Headroom {
     }
 
     /** Reports that this number of bytes was in use a moment ago, perhaps after a collection. */
-    public static void collected(long bytes) {
+    public static void reportUse(long bytes) {
         live = Math.min(live, bytes);
     }
 
     /** Event threads call this from time to time. */
     public static void look() {
-        long now = used();
-        if (now < last - NOISE || now < live) {
-            live = now;
-            grown = 0;
+        long usedBytes = used();
+        if (usedBytes < lastUsed - NOISE || usedBytes < live) {
+            live = usedBytes;
+            grownBytes = 0;
         }
-        last = now;
+        lastUsed = usedBytes;
         scarce = free() < GROWTH_RESERVE;
     }
 
@@ -84,7 +84,7 @@ public final class Headroom {
     }
 
     /** Waits for a collection after which {@link #has} is true. Called by threads of the agent. */
-    public static boolean awaits(long bytes, long millis) {
+    public static boolean await(long bytes, long millis) {
         long end = System.nanoTime() + millis * 1_000_000L;
         while (!has(bytes)) {
             if (System.nanoTime() - end >= 0) {
@@ -92,7 +92,7 @@ public final class Headroom {
             }
             try {
                 Thread.sleep(5);
-            } catch (InterruptedException nobodysBusiness) {
+            } catch (InterruptedException ignored) {
                 // an agent thread does not use its interrupt flag
             }
             look();
@@ -105,7 +105,7 @@ public final class Headroom {
      * classes back, and is called repeatedly. If too little is free for a while, it requests a collection, at most
      * every second, because an idle program never collects by itself.
      */
-    public static synchronized boolean hasJust(long bytes) {
+    public static synchronized boolean hasWithoutCollection(long bytes) {
         if (max - used() >= bytes + HIDDEN) {
             lackingNanos = 0;
             return true;
@@ -137,18 +137,18 @@ public final class Headroom {
     }
 
     /** Reports that a map has allocated the bytes. Called by threads of the application. */
-    static void grew(long bytes) {
-        grown += bytes;
+    static void reportGrowth(long bytes) {
+        grownBytes += bytes;
     }
 
-    /** The size of a buffer for which {@code wanted} bytes are requested. */
-    public static int buffer(int wanted) {
-        long most = Math.min(max / PART_OF_HEAP, Math.max(free(), max - used()) / PART_OF_FREE);
-        return (int) Math.min(wanted, Math.max(SMALLEST_BUFFER, most));
+    /** The size of a buffer for which {@code requestedBytes} are requested. */
+    public static int buffer(int requestedBytes) {
+        long limit = Math.min(max / PART_OF_HEAP, Math.max(free(), max - used()) / PART_OF_FREE);
+        return (int) Math.min(requestedBytes, Math.max(SMALLEST_BUFFER, limit));
     }
 
     private static long free() {
-        return max - live - grown;
+        return max - live - grownBytes;
     }
 
     private static long used() {

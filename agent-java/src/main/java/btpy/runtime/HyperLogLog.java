@@ -25,9 +25,10 @@ final class HyperLogLog {
         long rank = Long.numberOfLeadingZeros(hash << BITS | 1L << BITS - 1) + 1;
         long offset = Memory.LONG_BASE + 8L * at;
         while (true) {
-            long now = MEMORY.getLongVolatile(cells, offset);
-            if (rank <= (now >>> shift & 0xFF)
-                    || MEMORY.compareAndSetLong(cells, offset, now, now & ~(0xFFL << shift) | rank << shift)) {
+            long registers = MEMORY.getLongVolatile(cells, offset);
+            if (rank <= (registers >>> shift & 0xFF)
+                    || MEMORY.compareAndSetLong(cells, offset, registers,
+                            registers & ~(0xFFL << shift) | rank << shift)) {
                 return;
             }
         }
@@ -67,10 +68,10 @@ final class HyperLogLog {
         }
         double total = share;
         double weight = 1;
-        double before = -1;
-        while (total != before) {
+        double lastTotal = -1;
+        while (total != lastTotal) {
             share *= share;
-            before = total;
+            lastTotal = total;
             total += share * weight;
             weight += weight;
         }
@@ -83,11 +84,11 @@ final class HyperLogLog {
         }
         double total = 1 - share;
         double weight = 1;
-        double before = -1;
-        while (total != before) {
+        double lastTotal = -1;
+        while (total != lastTotal) {
             share = Math.sqrt(share);
             weight *= 0.5;
-            before = total;
+            lastTotal = total;
             total -= (1 - share) * (1 - share) * weight;
         }
         return total / 3;

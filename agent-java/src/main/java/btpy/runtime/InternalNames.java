@@ -11,7 +11,7 @@ final class InternalNames {
     static long fieldOffset(Class<?> holder, String name) {
         try {
             return Unsafe.getUnsafe().objectFieldOffset(holder, name);
-        } catch (InternalError absent) {
+        } catch (InternalError missingField) {
             return -1;
         }
     }
@@ -35,8 +35,8 @@ final class InternalNames {
             Field constant = Unsafe.class.getField("ARRAY_" + name + "_BASE_OFFSET");
             Unsafe unsafe = Unsafe.getUnsafe();
             return unsafe.getLong(unsafe.staticFieldBase(constant), unsafe.staticFieldOffset(constant));
-        } catch (NoSuchFieldException absent) {
-            throw new IllegalAccessError(absent.toString());
+        } catch (NoSuchFieldException missingField) {
+            throw new IllegalAccessError(missingField.toString());
         }
     }
 

@@ -11,15 +11,15 @@ public final class Interruptions {
     /** The firings that were interrupted while they were admitted, so that {@link Probe#fire} has not counted them. */
     public long firings;
 
-    private long told;
+    private long takenErrors;
 
     Interruptions() {}
 
     /** Called by the event thread. @return the errors since the last call */
     synchronized long takeErrors() {
-        long since = errors - told;
-        told = errors;
-        return since;
+        long newErrors = errors - takenErrors;
+        takenErrors = errors;
+        return newErrors;
     }
 
     synchronized long firings() {

@@ -18,55 +18,55 @@ final class JitWarmup implements EventBuffer.Sink {
     private static final long ALL = 1L << 40;
 
     /** The remaining rounds. One warm-up is enough for the life of the JVM. */
-    private static int left = ROUNDS;
+    private static int remainingRounds = ROUNDS;
     private static JitWarmup warmup;
 
-    private final Budget bounded = new Budget();
-    private final Probe free = new Probe(0, new Budget());
-    private final Probe thinned = new Probe(0, bounded);
-    private final Probe disabled = new Probe(0, bounded);
+    private final Budget budget = new Budget();
+    private final Probe freeProbe = new Probe(0, new Budget());
+    private final Probe thinnedProbe = new Probe(0, budget);
+    private final Probe disabledProbe = new Probe(0, budget);
     private final AdaptiveSampler sampler = new AdaptiveSampler(2, false);
     private final Costs costs = new Costs();
     private final EventBuffer buffer = new EventBuffer(64 << 10);
 
     private JitWarmup() {
-        free.enable(true);
-        thinned.enable(true);
-        bounded.set(1);
+        freeProbe.enable(true);
+        thinnedProbe.enable(true);
+        budget.set(1);
     }
 
     static synchronized void advance() {
-        if (left > 0) {
+        if (remainingRounds > 0) {
             warmup = warmup == null ? new JitWarmup() : warmup;
-            warmup.thinned.thin(16); // skips hits now, and skips none later
+            warmup.thinnedProbe.thin(16); // skips hits now, and skips none later
             for (int i = 0; i < ROUNDS_OF_A_TICK; i++) {
                 warmup.round(i);
             }
             warmup.buffer.drain(warmup, System.nanoTime());
-            left -= ROUNDS_OF_A_TICK;
-            warmup = left > 0 ? warmup : null;
+            remainingRounds -= ROUNDS_OF_A_TICK;
+            warmup = remainingRounds > 0 ? warmup : null;
         }
     }
 
     private void round(int i) {
-        free.fire();
-        thinned.fire();
-        free.test();
-        thinned.test();
-        free.warmUpTallies();
+        freeProbe.fire();
+        thinnedProbe.fire();
+        freeProbe.test();
+        thinnedProbe.test();
+        freeProbe.warmUpTallies();
         Stripes.warmUp();
         sampler.choose(i & 1);
         sampler.choose(-1);
         sampler.leavesOut(i & 1);
-        Session.leavesOut(free, 0);
-        Session.leavesOut(thinned, i & 1);
-        Session.leavesOut(thinned, -1);
-        Session.leavesOut(disabled, i & 1);
+        Session.leavesOut(freeProbe, 0);
+        Session.leavesOut(thinnedProbe, i & 1);
+        Session.leavesOut(thinnedProbe, -1);
+        Session.leavesOut(disabledProbe, i & 1);
         Session.tally(0, 0, 0); // no session has slot 0
         Session.add(0, 0, 0, 0, 0);
         Session.add(0, 0, 0, null, 0, 0);
-        bounded.pays(ALL, 0);
-        bounded.pays(ALL, ALL);
+        budget.pays(ALL, 0);
+        budget.pays(ALL, ALL);
         costs.add(0, 0, 4);
         costs.add(1000, 2, 4);
         long cursor = buffer.claim(RECORD, 0, 0, i); // continues until the buffer is full

@@ -83,8 +83,8 @@ public final class Jvm {
             Class<?> type = Class.forName("com.sun.management.HotSpotDiagnosticMXBean", true, null);
             Object bean = ManagementFactory.class.getMethod("getPlatformMXBean", Class.class).invoke(null, type);
             type.getMethod("dumpHeap", String.class, boolean.class).invoke(bean, file, live);
-        } catch (ReflectiveOperationException failed) {
-            throw ProbeError.failedCall("heap_dump", failed.getCause() == null ? failed : failed.getCause());
+        } catch (ReflectiveOperationException failure) {
+            throw ProbeError.failedCall("heap_dump", failure.getCause() == null ? failure : failure.getCause());
         }
     }
 
@@ -148,8 +148,8 @@ public final class Jvm {
 
     /** The number of threads in a deadlock. */
     public static long deadlocks() {
-        long[] found = Threading.BEAN.findDeadlockedThreads();
-        return found == null ? 0 : found.length;
+        long[] deadlockedIds = Threading.BEAN.findDeadlockedThreads();
+        return deadlockedIds == null ? 0 : deadlockedIds.length;
     }
 
     /** The processor time of this thread in nanoseconds; null if the JVM does not measure it (virtual threads). */
@@ -157,7 +157,7 @@ public final class Jvm {
         try {
             long nanos = Threading.BEAN.getCurrentThreadCpuTime();
             return nanos < 0 ? null : Long.valueOf(nanos);
-        } catch (UnsupportedOperationException unmeasured) {
+        } catch (UnsupportedOperationException ignored) {
             return null;
         }
     }
@@ -170,7 +170,7 @@ public final class Jvm {
         try {
             long bytes = (Long) Threading.ALLOCATED.invoke(Threading.BEAN, Thread.currentThread().getId());
             return bytes < 0 ? null : Long.valueOf(bytes);
-        } catch (Exception uncounted) {
+        } catch (Exception ignored) {
             return null;
         }
     }
@@ -184,7 +184,7 @@ public final class Jvm {
             try {
                 return Class.forName("com.sun.management.ThreadMXBean", true, null)
                         .getMethod("getThreadAllocatedBytes", long.class);
-            } catch (ReflectiveOperationException absent) {
+            } catch (ReflectiveOperationException missingMethod) {
                 return null;
             }
         }
@@ -197,8 +197,9 @@ public final class Jvm {
     public static void printThreads(Session session, int template, int probe, int site, int frames, boolean deadlocked) {
         ThreadInfo[] all;
         if (deadlocked) {
-            long[] found = Threading.BEAN.findDeadlockedThreads();
-            all = found == null ? new ThreadInfo[0] : Threading.BEAN.getThreadInfo(found, Integer.MAX_VALUE);
+            long[] deadlockedIds = Threading.BEAN.findDeadlockedThreads();
+            all = deadlockedIds == null ? new ThreadInfo[0]
+                    : Threading.BEAN.getThreadInfo(deadlockedIds, Integer.MAX_VALUE);
         } else {
             all = Threading.BEAN.dumpAllThreads(false, false);
         }

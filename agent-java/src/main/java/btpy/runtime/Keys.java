@@ -38,7 +38,7 @@ final class Keys {
         }
     }
 
-    static Object held(Object o, int limit) {
+    static Object store(Object o, int limit) {
         if (o == null || o instanceof Long || o instanceof Double || o instanceof Boolean || o instanceof Character
                 || o instanceof Stack) {
             return o;
@@ -85,14 +85,15 @@ final class Keys {
      * Whether the stored value equals the plain value {@code o}. A false result is inconclusive if {@code o} is too
      * long for a key.
      */
-    static boolean plainSame(Object held, Object o) {
-        if (held == o) {
+    static boolean plainSame(Object stored, Object o) {
+        if (stored == o) {
             return true;
         }
         if (o instanceof String) {
-            return held instanceof String && Strings.equal((String) held, (String) o);
+            return stored instanceof String && Strings.equal((String) stored, (String) o);
         }
-        return o != null && held instanceof Long && MEMORY.getLong(held, LONG_VALUE) == MEMORY.getLong(o, LONG_VALUE);
+        return o != null && stored instanceof Long
+                && MEMORY.getLong(stored, LONG_VALUE) == MEMORY.getLong(o, LONG_VALUE);
     }
 
     static int hash(Object o, int limit) {
@@ -151,10 +152,10 @@ final class Keys {
     }
 
     /** The approximate memory of a stored value. */
-    static int bytes(Object held) {
-        return held instanceof String ? 56 + 2 * Strings.length((String) held)
-                : held instanceof Cut ? 80 + 2 * Strings.length(((Cut) held).head)
-                : held == null ? 0 : 24;
+    static int bytes(Object stored) {
+        return stored instanceof String ? 56 + 2 * Strings.length((String) stored)
+                : stored instanceof Cut ? 80 + 2 * Strings.length(((Cut) stored).head)
+                : stored == null ? 0 : 24;
     }
 
     private static int mix(long v) {
@@ -167,44 +168,44 @@ final class Keys {
         return d != d ? 0x7FF8000000000000L : Double.doubleToRawLongBits(d);
     }
 
-    static boolean same(Object held, Object o, int limit) {
-        if (held == o) {
+    static boolean same(Object stored, Object o, int limit) {
+        if (stored == o) {
             return true;
         }
-        if (held == null || o == null) {
+        if (stored == null || o == null) {
             return false;
         }
         if (o instanceof String) {
             int count = Strings.cut((String) o, limit);
             return count == Strings.length((String) o)
-                    ? held instanceof String && Strings.equal((String) held, (String) o)
-                    : held instanceof Cut
-                            && Strings.length(((Cut) held).head) == count
-                            && Strings.regionMatches(((Cut) held).head, 0, (String) o, 0, count);
+                    ? stored instanceof String && Strings.equal((String) stored, (String) o)
+                    : stored instanceof Cut
+                            && Strings.length(((Cut) stored).head) == count
+                            && Strings.regionMatches(((Cut) stored).head, 0, (String) o, 0, count);
         }
         if (o instanceof Long || o instanceof Integer || o instanceof Short || o instanceof Byte) {
-            return held instanceof Long && ((Long) held).longValue() == ((Number) o).longValue();
+            return stored instanceof Long && ((Long) stored).longValue() == ((Number) o).longValue();
         }
         if (o instanceof Double || o instanceof Float) {
-            return held instanceof Double
-                    && bits(((Double) held).doubleValue()) == bits(((Number) o).doubleValue());
+            return stored instanceof Double
+                    && bits(((Double) stored).doubleValue()) == bits(((Number) o).doubleValue());
         }
         if (o instanceof Boolean) {
-            return held instanceof Boolean && ((Boolean) held).booleanValue() == ((Boolean) o).booleanValue();
+            return stored instanceof Boolean && ((Boolean) stored).booleanValue() == ((Boolean) o).booleanValue();
         }
         if (o instanceof Character) {
-            return held instanceof Character && ((Character) held).charValue() == ((Character) o).charValue();
+            return stored instanceof Character && ((Character) stored).charValue() == ((Character) o).charValue();
         }
         if (o instanceof Enum) {
-            return same(held, Values.enumName(o), limit);
+            return same(stored, Values.enumName(o), limit);
         }
         if (o instanceof Class) {
-            return same(held, ((Class<?>) o).getName(), limit);
+            return same(stored, ((Class<?>) o).getName(), limit);
         }
-        return held instanceof Identity
+        return stored instanceof Identity
                 && !(o instanceof Stack)
-                && ((Identity) held).hash == System.identityHashCode(o)
-                && Strings.equal(((Identity) held).className, o.getClass().getName());
+                && ((Identity) stored).hash == System.identityHashCode(o)
+                && Strings.equal(((Identity) stored).className, o.getClass().getName());
     }
 
     /** Compares two stored values. */
@@ -221,46 +222,46 @@ final class Keys {
     }
 
     /** Returns the value as a script sees it. */
-    static Object shown(Object held) {
-        if (held instanceof Cut) {
-            return ((Cut) held).head;
+    static Object shown(Object stored) {
+        if (stored instanceof Cut) {
+            return ((Cut) stored).head;
         }
-        return held instanceof Identity
-                ? ((Identity) held).className + "@" + Integer.toHexString(((Identity) held).hash)
-                : held;
+        return stored instanceof Identity
+                ? ((Identity) stored).className + "@" + Integer.toHexString(((Identity) stored).hash)
+                : stored;
     }
 
     /** Writes the value as a `value` of docs/runtime.md. */
-    static void write(Object held, Session session, Output out) {
-        if (held == null) {
+    static void write(Object stored, Session session, Output out) {
+        if (stored == null) {
             out.u1(Values.NULL);
-        } else if (held == Texts.REDACTED) {
+        } else if (stored == Texts.REDACTED) {
             out.u1(Values.REDACTED);
-        } else if (held instanceof String) {
-            out.stringValue((String) held);
-        } else if (held instanceof Cut) {
+        } else if (stored instanceof String) {
+            out.stringValue((String) stored);
+        } else if (stored instanceof Cut) {
             out.u1(Values.CUT);
-            out.little(((Cut) held).length, 4);
-            out.stringValue(((Cut) held).head);
-        } else if (held instanceof Long) {
+            out.littleEndian(((Cut) stored).length, 4);
+            out.stringValue(((Cut) stored).head);
+        } else if (stored instanceof Long) {
             out.u1(Values.LONG);
-            out.little(((Long) held).longValue(), 8);
-        } else if (held instanceof Double) {
+            out.littleEndian(((Long) stored).longValue(), 8);
+        } else if (stored instanceof Double) {
             out.u1(Values.DOUBLE);
-            out.little(Double.doubleToRawLongBits(((Double) held).doubleValue()), 8);
-        } else if (held instanceof Boolean) {
-            out.u1(((Boolean) held).booleanValue() ? Values.TRUE : Values.FALSE);
-        } else if (held instanceof Character) {
+            out.littleEndian(Double.doubleToRawLongBits(((Double) stored).doubleValue()), 8);
+        } else if (stored instanceof Boolean) {
+            out.u1(((Boolean) stored).booleanValue() ? Values.TRUE : Values.FALSE);
+        } else if (stored instanceof Character) {
             out.u1(Values.CHAR);
-            out.little(((Character) held).charValue(), 2);
-        } else if (held instanceof Stack) {
-            session.stacks.use((Stack) held);
+            out.littleEndian(((Character) stored).charValue(), 2);
+        } else if (stored instanceof Stack) {
+            session.stacks.use((Stack) stored);
             out.u1(Values.STACK);
-            out.little(((Stack) held).id, 4);
+            out.littleEndian(((Stack) stored).id, 4);
         } else {
             out.u1(Values.UNOPENED);
-            out.stringValue(((Identity) held).className);
-            out.little(((Identity) held).hash, 4);
+            out.stringValue(((Identity) stored).className);
+            out.littleEndian(((Identity) stored).hash, 4);
             out.u1(Values.WHY_DEPTH);
         }
     }

@@ -49,27 +49,27 @@ final class Layout extends WeakReference<Class<?>> {
      * cannot be listed (a field's class is missing), it contains only those of the superclasses.
      */
     static Layout of(Class<?> type, int hash) {
-        Field[][] declared = new Field[64][];
+        Field[][] fieldsByLevel = new Field[64][];
         int levels = 0;
         int count = 0;
-        for (Class<?> c = type; c != null && levels < declared.length; c = c.getSuperclass()) {
+        for (Class<?> c = type; c != null && levels < fieldsByLevel.length; c = c.getSuperclass()) {
             Field[] fields;
             try {
                 fields = c.getDeclaredFields();
-            } catch (LinkageError missing) {
+            } catch (LinkageError missingClass) {
                 continue;
-            } catch (SecurityException refused) {
+            } catch (SecurityException refusal) {
                 continue;
             }
             for (Field field : fields) {
                 count += Modifier.isStatic(field.getModifiers()) ? 0 : 1;
             }
-            declared[levels++] = fields;
+            fieldsByLevel[levels++] = fields;
         }
         Layout layout = new Layout(type, hash, count);
         int at = 0;
         for (int level = 0; level < levels; level++) {
-            for (Field field : declared[level]) {
+            for (Field field : fieldsByLevel[level]) {
                 if (!Modifier.isStatic(field.getModifiers())) {
                     layout.set(at++, field);
                 }

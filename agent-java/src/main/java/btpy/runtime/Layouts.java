@@ -31,11 +31,11 @@ final class Layouts {
         } else {
             table = layouts = new Layout[SIZE];
         }
-        Layout made = Layout.of(type, hash);
+        Layout newLayout = Layout.of(type, hash);
         // Two threads may both write here; then one layout is lost and created again. A full window loses its first
         // layout.
-        layouts[free < 0 ? hash & SIZE - 1 : free] = made;
-        return made;
+        layouts[free < 0 ? hash & SIZE - 1 : free] = newLayout;
+        return newLayout;
     }
 
     /** Called at the end of the last session, when memory may be short. */

@@ -11,16 +11,16 @@ import java.util.Map;
  */
 final class LockWaits {
     /**
-     * The most threads whose stacks a sample reads. If more threads are waiting, it reads some of them in turn, and each represents
-     * several.
+     * The largest number of threads whose stacks a sample reads. If more threads are waiting, it reads some of them in
+     * turn, and each represents several.
      */
-    private static final int MOST = 64;
+    private static final int MAX_STACKS = 64;
     private static final int FRAMES = 128;
     private static final Object[] NONE = {};
 
     private final ThreadSnapshots snapshots = new ThreadSnapshots();
     /** By thread, the wait that the previous sample saw. */
-    private Map<Long, Seen> seen = new HashMap<Long, Seen>();
+    private Map<Long, Seen> seenWaits = new HashMap<Long, Seen>();
     private int turn;
     /** The number of waiting threads for which each sampled one stands. */
     private long share = 1;
@@ -72,18 +72,19 @@ final class LockWaits {
         if (!snapshots.begin(now)) {
             return NONE;
         }
-        ThreadInfo[] waiting = stacks(waiting(ThreadSnapshots.states()));
+        ThreadInfo[] waitingThreads = stacks(selectWaiting(ThreadSnapshots.states()));
         long interval = snapshots.end(System.nanoTime());
-        Object[] waits = new Object[waiting.length];
-        Map<Long, ThreadInfo> owners = owners(waiting);
-        Map<Long, Seen> seen = new HashMap<Long, Seen>();
+        Object[] waits = new Object[waitingThreads.length];
+        Map<Long, ThreadInfo> owners = owners(waitingThreads);
+        Map<Long, Seen> newWaits = new HashMap<Long, Seen>();
         int count = 0;
-        for (ThreadInfo thread : waiting) {
+        for (ThreadInfo thread : waitingThreads) {
             if (isWaiting(thread)) {
-                waits[count++] = wait(session, skipped, thread, owners.get(thread.getLockOwnerId()), seen, now, interval);
+                waits[count++] =
+                        wait(session, skipped, thread, owners.get(thread.getLockOwnerId()), newWaits, now, interval);
             }
         }
-        this.seen = seen;
+        this.seenWaits = newWaits;
         return java.util.Arrays.copyOf(waits, count);
     }
 
@@ -98,16 +99,16 @@ final class LockWaits {
             String skipped,
             ThreadInfo thread,
             ThreadInfo owner,
-            Map<Long, Seen> seen,
+            Map<Long, Seen> newWaits,
             long now,
             long interval) {
         LockInfo lock = thread.getLockInfo();
-        Seen before = this.seen.get(thread.getThreadId());
-        boolean same = before != null
-                && before.lock == lock.getIdentityHashCode()
-                && before.blocked == thread.getBlockedCount() + thread.getWaitedCount();
-        long since = same ? before.since : now;
-        seen.put(
+        Seen lastWait = this.seenWaits.get(thread.getThreadId());
+        boolean same = lastWait != null
+                && lastWait.lock == lock.getIdentityHashCode()
+                && lastWait.blocked == thread.getBlockedCount() + thread.getWaitedCount();
+        long since = same ? lastWait.since : now;
+        newWaits.put(
                 thread.getThreadId(),
                 new Seen(lock.getIdentityHashCode(), thread.getBlockedCount() + thread.getWaitedCount(), since));
         Wait wait = new Wait();
@@ -129,30 +130,30 @@ final class LockWaits {
         return wait;
     }
 
-    /** The ids of the waiting threads, at most {@link #MOST}, and of the owners of their locks. */
-    private long[] waiting(ThreadInfo[] threads) {
+    /** The ids of the waiting threads, at most {@link #MAX_STACKS}, and of the owners of their locks. */
+    private long[] selectWaiting(ThreadInfo[] threads) {
         int count = 0;
         for (int i = 0; i < threads.length; i++) {
             if (isWaiting(threads[i])) {
                 threads[count++] = threads[i];
             }
         }
-        int most = Math.min(count, MOST);
-        share = most == 0 ? 1 : Math.max(1, (count + most / 2) / most);
-        long[] ids = new long[2 * most];
+        int limit = Math.min(count, MAX_STACKS);
+        share = limit == 0 ? 1 : Math.max(1, (count + limit / 2) / limit);
+        long[] ids = new long[2 * limit];
         int size = 0;
-        for (int i = 0; i < most; i++) {
+        for (int i = 0; i < limit; i++) {
             ThreadInfo thread = threads[(turn + i) % count];
-            size = with(ids, size, thread.getThreadId());
+            size = addId(ids, size, thread.getThreadId());
             if (thread.getLockOwnerId() >= 0) {
-                size = with(ids, size, thread.getLockOwnerId());
+                size = addId(ids, size, thread.getLockOwnerId());
             }
         }
-        turn = count > MOST ? (turn + MOST) % count : 0;
+        turn = count > MAX_STACKS ? (turn + MAX_STACKS) % count : 0;
         return java.util.Arrays.copyOf(ids, size);
     }
 
-    private static int with(long[] ids, int size, long id) {
+    private static int addId(long[] ids, int size, long id) {
         for (int i = 0; i < size; i++) {
             if (ids[i] == id) {
                 return size;

@@ -10,16 +10,16 @@ final class LoggingLibrary {
     static final String SLF4J = "org.slf4j.MDC";
     static final String LOG4J = "org.apache.logging.log4j.ThreadContext";
     private static final Memory MEMORY = Memory.instance();
-    private static final long KEY = ofNode("key");
-    private static final long VALUE = ofNode("value");
-    private static final long NEXT = ofNode("next");
+    private static final long KEY = nodeOffset("key");
+    private static final long VALUE = nodeOffset("value");
+    private static final long NEXT = nodeOffset("next");
     private static final long TABLE =
             KEY < 0 || VALUE < 0 || NEXT < 0 ? -1 : MEMORY.fieldOffset(HashMap.class, "table");
     private static final int MOST_ENTRIES = 1000;
     private static final int MOST_WRAPPERS = 4;
 
     /** Adapters without their own context. */
-    private static final String[] WITHOUT = {
+    private static final String[] WITHOUT_CONTEXT = {
         "org.slf4j.helpers.NOPMDCAdapter", "org.slf4j.impl.Log4jMDCAdapter", "org.apache.logging.slf4j.Log4jMDCAdapter",
         "org.apache.logging.log4j.spi.NoOpThreadContextMap",
     };
@@ -58,7 +58,7 @@ final class LoggingLibrary {
         }
         Object local = this.local.read(adapter);
         if (local == KnownField.UNKNOWN) {
-            if (!isWithout(ClassNames.of(adapter.getClass()))) {
+            if (!isWithoutContext(ClassNames.of(adapter.getClass()))) {
                 session.contexts.unknown(session, probe, at, adapter);
             }
             return null;
@@ -73,20 +73,21 @@ final class LoggingLibrary {
         } else if (keys.read(map) != KnownField.UNKNOWN) {
             value = inArrays(keys.read(map), values.read(map), key);
         } else {
-            Object inside = unwrapped(map);
-            Containers.Shape shape = Layouts.of(inside).shape;
+            Object innerMap = unwrap(map);
+            Containers.Shape shape = Layouts.of(innerMap).shape;
             if (shape == null || !shape.isMap()) {
-                session.contexts.unknown(session, probe, at, inside);
+                session.contexts.unknown(session, probe, at, innerMap);
                 return null;
             }
-            value = inside.getClass() == HashMap.class && TABLE >= 0 ? inTable(inside, key) : Elements.value(inside, key);
+            value = innerMap.getClass() == HashMap.class && TABLE >= 0 ? inTable(innerMap, key)
+                    : Elements.value(innerMap, key);
         }
         return value instanceof String ? (String) value : null;
     }
 
-    private static boolean isWithout(String name) {
-        for (String without : WITHOUT) {
-            if (KnownField.isOrEndsIn(name, without)) {
+    private static boolean isWithoutContext(String name) {
+        for (String className : WITHOUT_CONTEXT) {
+            if (KnownField.isOrEndsIn(name, className)) {
                 return true;
             }
         }
@@ -121,10 +122,10 @@ final class LoggingLibrary {
         return null;
     }
 
-    private static long ofNode(String field) {
+    private static long nodeOffset(String field) {
         try {
             return MEMORY.fieldOffset(Class.forName("java.util.HashMap$Node", false, null), field);
-        } catch (ClassNotFoundException absent) {
+        } catch (ClassNotFoundException missingClass) {
             return -1;
         }
     }
@@ -132,10 +133,10 @@ final class LoggingLibrary {
     private static Object inArrays(Object keys, Object values, String key) {
         if (keys instanceof Object[] && values instanceof Object[]) {
             Object[] names = (Object[]) keys;
-            Object[] found = (Object[]) values;
-            for (int i = 0; i < names.length && i < found.length && i < MOST_ENTRIES; i++) {
+            Object[] elements = (Object[]) values;
+            for (int i = 0; i < names.length && i < elements.length && i < MOST_ENTRIES; i++) {
                 if (names[i] instanceof String && Strings.equal((String) names[i], key)) {
-                    return found[i];
+                    return elements[i];
                 }
             }
         }
@@ -143,21 +144,22 @@ final class LoggingLibrary {
     }
 
     /** The collection inside a synchronised or unmodifiable collection of {@code java.util.Collections}. */
-    static Object unwrapped(Object collection) {
-        Object inside = collection;
+    static Object unwrap(Object collection) {
+        Object result = collection;
         for (int i = 0; i < MOST_WRAPPERS; i++) {
-            Layout layout = Layouts.of(inside);
-            if (layout.shape != null || inside.getClass().getClassLoader() != null) {
-                return inside;
+            Layout layout = Layouts.of(result);
+            if (layout.shape != null || result.getClass().getClassLoader() != null) {
+                return result;
             }
             int field = layout.find("m");
             field = field < 0 ? layout.find("list") : field;
-            Object next = field < 0 || layout.types[field] != 'L' ? null : MEMORY.getReference(inside, layout.offsets[field]);
-            if (next == null) {
-                return inside;
+            Object inner = field < 0 || layout.types[field] != 'L' ? null
+                    : MEMORY.getReference(result, layout.offsets[field]);
+            if (inner == null) {
+                return result;
             }
-            inside = next;
+            result = inner;
         }
-        return inside;
+        return result;
     }
 }

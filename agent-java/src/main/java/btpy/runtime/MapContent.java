@@ -17,7 +17,7 @@ final class MapContent {
     /** The exemplars of the entries written so far. */
     private final Output exemplars = new Output();
     private int exemplarCount;
-    private int omitted;
+    private int omittedKeys;
     private double samples;
 
     MapContent(Aggregation map, Session session, boolean flush, Output out) {
@@ -30,7 +30,7 @@ final class MapContent {
 
     /** The number of keys that did not fit and were not taken. */
     int omitted() {
-        return omitted;
+        return omittedKeys;
     }
 
     /** The sum of {@link MapShape#samples} of all written values. */
@@ -51,21 +51,21 @@ final class MapContent {
         for (int t = 0; t < tables.length; t++) {
             for (int at = 0; at < tables[t].entries.length; at++) {
                 Entry entry = tables[t].present(at);
-                Entry[] same = entry == null ? null : ofKey(tables, t, at, entry);
-                if (same == null) {
+                Entry[] entries = entry == null ? null : ofKey(tables, t, at, entry);
+                if (entries == null) {
                     continue;
                 }
                 if (out.count() > room) {
-                    omitted += map.isEmpty(entry) ? 0 : 1;
-                } else if (write(same)) {
-                    for (Entry written : same) {
+                    omittedKeys += map.isEmpty(entry) ? 0 : 1;
+                } else if (write(entries)) {
+                    for (Entry written : entries) {
                         exemplarCount += Exemplars.take(written, count, exemplars);
                     }
                     count++;
                 }
             }
         }
-        out.set4(omittedAt, omitted);
+        out.set4(omittedAt, omittedKeys);
         out.set4(countAt, count);
         out.u4(exemplarCount);
         out.append(exemplars);
@@ -76,51 +76,51 @@ final class MapContent {
      * same key and its key was already written.
      */
     private static Entry[] ofKey(KeyTable[] tables, int t, int at, Entry entry) {
-        Entry[] found = {entry};
+        Entry[] entries = {entry};
         for (int u = 0; u < tables.length; u++) {
             for (int i = 0; i < tables[u].window; i++) {
                 int place = tables[u].place(entry.hash, i);
-                Entry other = tables[u].entry(place);
-                if (other == null) {
+                Entry otherEntry = tables[u].entry(place);
+                if (otherEntry == null) {
                     break;
                 }
-                if (other == entry || other == Entry.DELETED || !entry.hasKeyOf(other)) {
+                if (otherEntry == entry || otherEntry == Entry.DELETED || !entry.hasKeyOf(otherEntry)) {
                     continue;
                 }
                 if (u < t || u == t && i < (at - tables[u].place(entry.hash, 0) & tables[u].entries.length - 1)) {
                     return null;
                 }
-                Entry[] more = new Entry[found.length + 1];
-                System.arraycopy(found, 0, more, 0, found.length);
-                more[found.length] = other;
-                found = more;
+                Entry[] newEntries = new Entry[entries.length + 1];
+                System.arraycopy(entries, 0, newEntries, 0, entries.length);
+                newEntries[entries.length] = otherEntry;
+                entries = newEntries;
             }
         }
-        return found;
+        return entries;
     }
 
     /** Writes the key and the value of entries with the same key. @return false if there is nothing to write */
-    private boolean write(Entry[] same) {
-        int before = out.count();
+    private boolean write(Entry[] entries) {
+        int start = out.count();
         out.u4(shape.keys);
         for (int i = 0; i < shape.keys; i++) {
-            Keys.write(same[0].component(i), session, out);
+            Keys.write(entries[0].component(i), session, out);
         }
         switch (shape.kind) {
             case MapShape.VALUE:
-                return out.keep(before, writeValue(same));
+                return out.truncateUnless(start, writeValue(entries));
             case MapShape.FIRST:
             case MapShape.LAST:
-                return out.keep(before, writeTimed(same) && writeWeights(same));
+                return out.truncateUnless(start, writeTimed(entries) && writeWeights(entries));
             default:
-                return out.keep(before, writeCells(same) && writeWeights(same));
+                return out.truncateUnless(start, writeCells(entries) && writeWeights(entries));
         }
     }
 
     /** Writes the weights of samples that represent others, or an empty list. */
-    private boolean writeWeights(Entry[] same) {
+    private boolean writeWeights(Entry[] entries) {
         long[] sums = new long[Weights.COUNT];
-        for (Entry entry : same) {
+        for (Entry entry : entries) {
             Weights.merge(entry, sums, flush);
         }
         boolean any = sums[0] != 0;
@@ -131,16 +131,16 @@ final class MapContent {
         return true;
     }
 
-    private boolean writeValue(Entry[] same) {
+    private boolean writeValue(Entry[] entries) {
         Object value = Entry.UNSET;
         boolean assigned = false;
-        for (Entry entry : same) {
-            Object own = entry.value(flush);
+        for (Entry entry : entries) {
+            Object entryValue = entry.value(flush);
             assigned |= entry.assigned;
             if (value == Entry.UNSET) {
-                value = own;
-            } else if (own != Entry.UNSET && !assigned) {
-                value = Keys.held(Dynamic.apply('+', Keys.shown(value), Keys.shown(own)), session.limits.chars);
+                value = entryValue;
+            } else if (entryValue != Entry.UNSET && !assigned) {
+                value = Keys.store(Dynamic.apply('+', Keys.shown(value), Keys.shown(entryValue)), session.limits.chars);
             }
         }
         if (value != Entry.UNSET) {
@@ -150,12 +150,12 @@ final class MapContent {
     }
 
     /** Writes the value with its time. */
-    private boolean writeTimed(Entry[] same) {
-        long[] cells = merged(same);
+    private boolean writeTimed(Entry[] entries) {
+        long[] cells = merged(entries);
         Object value = Entry.UNSET;
-        for (Entry entry : same) {
-            Object own = entry.value(flush);
-            value = value == Entry.UNSET ? own : value;
+        for (Entry entry : entries) {
+            Object entryValue = entry.value(flush);
+            value = value == Entry.UNSET ? entryValue : value;
         }
         if (value != Entry.UNSET) {
             out.u4(1);
@@ -166,8 +166,8 @@ final class MapContent {
         return value != Entry.UNSET;
     }
 
-    private boolean writeCells(Entry[] same) {
-        long[] cells = merged(same);
+    private boolean writeCells(Entry[] entries) {
+        long[] cells = merged(entries);
         samples += shape.samples(cells);
         char[] layout = shape.layout;
         boolean empty = true;
@@ -186,25 +186,25 @@ final class MapContent {
             length += writeSegment(cells, from, (from - layout.length) / Cells.SEGMENT);
         }
         if (shape.kind == MapShape.TSERIES) {
-            length += writeWindows(same);
+            length += writeWindows(entries);
         } else if (shape.kind == MapShape.TOPK) {
-            writeCounters(same, lengthAt, length);
+            writeCounters(entries, lengthAt, length);
             return true;
         }
         out.set4(lengthAt, length);
         if (shape.kind == MapShape.SAMPLE_OF) {
-            writeKept(same);
+            writeKept(entries);
         }
         return true;
     }
 
     /** Merges the cells of all entries. */
-    private long[] merged(Entry[] same) {
-        long[] cells = map.merged(same[0], flush);
-        for (int e = 1; e < same.length; e++) {
-            long[] more = map.merged(same[e], flush);
+    private long[] merged(Entry[] entries) {
+        long[] cells = map.merged(entries[0], flush);
+        for (int e = 1; e < entries.length; e++) {
+            long[] otherCells = map.merged(entries[e], flush);
             for (int c = 0; c < cells.length; c++) {
-                cells[c] = Cells.merge(shape.cell(c), cells[c], more[c]);
+                cells[c] = Cells.merge(shape.cell(c), cells[c], otherCells[c]);
             }
         }
         return cells;
@@ -227,12 +227,12 @@ final class MapContent {
     }
 
     /** Writes the current epoch, then the windows of all entries that have not expired. */
-    private int writeWindows(Entry[] same) {
+    private int writeWindows(Entry[] entries) {
         char[] layout = Windows.cells(shape.operator());
         long epoch = session.wallClock() / shape.interval();
         int length = 1;
         out.u8(epoch);
-        for (Entry entry : same) {
+        for (Entry entry : entries) {
             for (Object ring : entry.segments) {
                 long[] window = (long[]) ring;
                 if (window != null && window[0] > epoch - shape.segments
@@ -252,19 +252,19 @@ final class MapContent {
      * Writes the bound on values without a counter, the count and error of each counter, and after these cells the
      * values.
      */
-    private void writeCounters(Entry[] same, int lengthAt, int length) {
+    private void writeCounters(Entry[] entries, int lengthAt, int length) {
         long unseen = 0;
-        for (Entry entry : same) {
+        for (Entry entry : entries) {
             unseen += SpaceSaving.unseen(entry.segments);
         }
         out.u8(unseen);
-        SpaceSaving.Counter[] found = new SpaceSaving.Counter[same.length * shape.segments];
+        SpaceSaving.Counter[] counters = new SpaceSaving.Counter[entries.length * shape.segments];
         int count = 0;
-        for (Entry entry : same) {
+        for (Entry entry : entries) {
             for (int i = 0; i < shape.segments; i++) {
                 SpaceSaving.Counter counter = SpaceSaving.at(entry.segments, i, flush);
                 if (counter != null) {
-                    found[count++] = counter;
+                    counters[count++] = counter;
                     out.u8(SpaceSaving.count(counter));
                     out.u8(counter.error);
                 }
@@ -273,21 +273,21 @@ final class MapContent {
         out.set4(lengthAt, length + 1 + 2 * count);
         out.u4(count);
         for (int i = 0; i < count; i++) {
-            Keys.write(found[i].value, session, out);
+            Keys.write(counters[i].value, session, out);
         }
     }
 
-    private void writeKept(Entry[] same) {
+    private void writeKept(Entry[] entries) {
         int countAt = out.skip4();
         int count = 0;
-        for (Entry entry : same) {
+        for (Entry entry : entries) {
             for (int i = 0; i < shape.segments; i++) {
-                Object kept = entry.segments[i];
-                if (kept != null) {
+                Object keptValue = entry.segments[i];
+                if (keptValue != null) {
                     if (flush) {
                         entry.segments[i] = null;
                     }
-                    Keys.write(kept, session, out);
+                    Keys.write(keptValue, session, out);
                     count++;
                 }
             }

@@ -171,20 +171,20 @@ final class MapShape {
         if (kind == VALUE) {
             return null;
         }
-        long[] made = new long[stride * stripes];
+        long[] cells = new long[stride * stripes];
         for (int stripe = 0; stripe < stripes; stripe++) {
-            Cells.clear(layout, made, stripe * stride);
+            Cells.clear(layout, cells, stripe * stride);
         }
-        return made;
+        return cells;
     }
 
     /** Returns initial cells of one thread. */
     Cells newOwnCells() {
-        Cells made = new Cells();
-        made.cells = new long[Cells.TAKEN + layout.length];
-        Cells.clear(layout, made.cells, 0);
-        made.segments = segments > 0 ? new Object[segments] : null;
-        return made;
+        Cells cells = new Cells();
+        cells.cells = new long[Cells.TAKEN + layout.length];
+        Cells.clear(layout, cells.cells, 0);
+        cells.segments = segments > 0 ? new Object[segments] : null;
+        return cells;
     }
 
     /** An estimate of the initial memory of an entry without its key. */

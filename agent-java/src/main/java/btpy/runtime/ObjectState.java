@@ -8,27 +8,27 @@ import java.lang.ref.WeakReference;
  * order: the same task may be in a queue several times. This reference does not keep the object alive. Nobody outside of the runtime can lock it.
  */
 final class ObjectState extends WeakReference<Object> {
-    /** The most flows that wait with one object. */
-    private static final int MOST = 4096;
+    /** The largest number of flows that wait with one object. */
+    private static final int MAX_WAITING = 4096;
     private static final Run[] EMPTY = {};
 
     final int hash;
     /** Null until a script sets a variable. */
     private SharedValues values;
     /** Stands for the flow to which the object belongs; null: none. */
-    private volatile Run kept;
+    private volatile Run keptRun;
     /** The table has removed it, so nothing may be added. */
     private boolean isClosed;
 
-    /** A ring of {@code count} flows from {@code first} on. */
-    private Run[] waiting = EMPTY;
-    private int first;
+    /** A ring of {@code count} flows from {@code firstIndex} on. */
+    private Run[] waitingRuns = EMPTY;
+    private int firstIndex;
     private int count;
-    /** The flows for which there was no room, after those that wait. */
-    private int missed;
+    /** The number of the latest flows for which there was no room. */
+    private int missingRuns;
 
-    ObjectState(Object of, int hash, ReferenceQueue<Object> cleared) {
-        super(of, cleared);
+    ObjectState(Object object, int hash, ReferenceQueue<Object> clearedQueue) {
+        super(object, clearedQueue);
         this.hash = hash;
     }
 
@@ -49,8 +49,8 @@ final class ObjectState extends WeakReference<Object> {
         return values;
     }
 
-    Run kept() {
-        return kept;
+    Run keptRun() {
+        return keptRun;
     }
 
     /** @return false if the table has removed this */
@@ -58,7 +58,7 @@ final class ObjectState extends WeakReference<Object> {
         if (isClosed) {
             return false;
         }
-        kept = run;
+        keptRun = run;
         return true;
     }
 
@@ -67,55 +67,55 @@ final class ObjectState extends WeakReference<Object> {
         if (isClosed) {
             return false;
         }
-        if (missed > 0 || count == MOST || count > 0 && !table.reserve()) {
-            missed++;
+        if (missingRuns > 0 || count == MAX_WAITING || count > 0 && !table.reserve()) {
+            missingRuns++;
             return true;
         }
-        if (count == waiting.length) {
-            Run[] more = new Run[count == 0 ? 1 : 2 * count];
+        if (count == waitingRuns.length) {
+            Run[] newRuns = new Run[count == 0 ? 1 : 2 * count];
             for (int i = 0; i < count; i++) {
-                more[i] = waiting[first + i & count - 1];
+                newRuns[i] = waitingRuns[firstIndex + i & count - 1];
             }
-            waiting = more;
-            first = 0;
+            waitingRuns = newRuns;
+            firstIndex = 0;
         }
-        waiting[first + count++ & waiting.length - 1] = run;
+        waitingRuns[firstIndex + count++ & waitingRuns.length - 1] = run;
         return true;
     }
 
     /** Whether the last flow that was added is missing. */
     synchronized boolean isMissing() {
-        return missed > 0;
+        return missingRuns > 0;
     }
 
     /** Removes the oldest flow that waits. @return null if there is none */
     synchronized Run take(ObjectStates table) {
         if (count == 0) {
-            if (missed == 0) {
+            if (missingRuns == 0) {
                 return null;
             }
-            missed--;
+            missingRuns--;
             return Run.NONE;
         }
-        Run run = waiting[first];
-        waiting[first] = null;
-        first = first + 1 & waiting.length - 1;
-        removed(table);
+        Run run = waitingRuns[firstIndex];
+        waitingRuns[firstIndex] = null;
+        firstIndex = firstIndex + 1 & waitingRuns.length - 1;
+        releasePlaces(table);
         return run;
     }
 
     /** Removes the newest flow, if it is this one. {@code flow}: null stands for none. */
     synchronized void takeBack(Flow flow, ObjectStates table) {
-        int last = first + count - 1 & waiting.length - 1;
-        if (missed > 0) {
-            missed--;
-        } else if (count > 0 && waiting[last].flow == flow) {
-            waiting[last] = null;
-            removed(table);
+        int lastIndex = firstIndex + count - 1 & waitingRuns.length - 1;
+        if (missingRuns > 0) {
+            missingRuns--;
+        } else if (count > 0 && waitingRuns[lastIndex].flow == flow) {
+            waitingRuns[lastIndex] = null;
+            releasePlaces(table);
         }
     }
 
-    private void removed(ObjectStates table) {
+    private void releasePlaces(ObjectStates table) {
         count--;
         if (count > 0) {
             table.release(1);
@@ -124,17 +124,17 @@ final class ObjectState extends WeakReference<Object> {
 
     /** Closes it if it has neither variables nor flows. */
     synchronized boolean closeIfUnused() {
-        isClosed |= values == null && kept == null && count == 0 && missed == 0;
+        isClosed |= values == null && keptRun == null && count == 0 && missingRuns == 0;
         return isClosed;
     }
 
     /** Called when it is removed from the table. */
     synchronized void close(ObjectStates table) {
         isClosed = true;
-        kept = null;
+        keptRun = null;
         table.release(places());
         count = 0;
-        waiting = EMPTY;
+        waitingRuns = EMPTY;
     }
 
     /** The places in the table that the flows take, without the place of the object. */

@@ -12,8 +12,8 @@ import java.lang.ref.ReferenceQueue;
  * ask the references themselves: {@code get()} would keep an object alive until the end of a concurrent collection.
  */
 public final class ObjectStates {
-    /** The most objects, and flows that wait with an object beside the first. */
-    static final int MOST = 65_536;
+    /** The largest number of objects, plus the flows that wait with an object after its first one. */
+    static final int MAX_PLACES = 65_536;
 
     private static final Memory MEMORY = Memory.instance();
     private static final long STATES = MEMORY.fieldOffset(Session.class, "objectStates");
@@ -24,114 +24,114 @@ public final class ObjectStates {
     private static final ObjectState[] EMPTY = {};
 
     private final Object[] buckets = new Object[1 << BITS];
-    private final ReferenceQueue<Object> cleared = new ReferenceQueue<Object>();
+    private final ReferenceQueue<Object> clearedQueue = new ReferenceQueue<Object>();
     private long size;
-    private long recounted;
+    private long recountedNanos;
 
     private ObjectStates() {}
 
     // Handlers call the methods below. They are guarded, because the constructor of a reference may be traced.
 
     /** Returns the variables of the object for a change; null if the table is full, which is counted at the position. */
-    public static SharedValues toChange(Session session, Object of, int variables, int probe, int at) {
-        check(of);
-        ObjectStates states = made(session);
+    public static SharedValues toChange(Session session, Object object, int variables, int probe, int at) {
+        requireIdentity(object);
+        ObjectStates states = getOrCreate(session);
         while (true) {
-            ObjectState found = states.findOrClaim(of);
-            if (found == null) {
+            ObjectState state = states.findOrClaim(object);
+            if (state == null) {
                 session.errors.count(probe, at, ProbeError.KIND_STATE_FULL, null);
                 return null;
             }
-            SharedValues values = found.toChange(variables);
+            SharedValues values = state.toChange(variables);
             if (values != null) {
                 return values;
             }
-            states.remove(found);
+            states.remove(state);
         }
     }
 
     /** Returns the variables of the object; null if it has none. */
-    public static SharedValues now(Session session, Object of) {
-        if (of == null) {
+    public static SharedValues now(Session session, Object object) {
+        if (object == null) {
             return null;
         }
-        check(of);
-        ObjectState found = find(session, of);
-        return found == null ? null : found.values();
+        requireIdentity(object);
+        ObjectState state = find(session, object);
+        return state == null ? null : state.values();
     }
 
     /** Forgets the variables of the object, and the flows that wait with it. */
-    public static void clear(Session session, Object of) {
-        ObjectState found = find(session, of);
-        if (found != null) {
-            session.objectStates.remove(found);
+    public static void clear(Session session, Object object) {
+        ObjectState state = find(session, object);
+        if (state != null) {
+            session.objectStates.remove(state);
         }
     }
 
     // Flows call the methods below.
 
     /** Adds a run of a flow to those that wait with the object. @return false if there is no room */
-    static boolean give(Session session, Object of, Run run) {
-        check(of);
-        ObjectStates states = made(session);
+    static boolean addRun(Session session, Object object, Run run) {
+        requireIdentity(object);
+        ObjectStates states = getOrCreate(session);
         while (true) {
-            ObjectState found = states.findOrClaim(of);
-            if (found == null) {
+            ObjectState state = states.findOrClaim(object);
+            if (state == null) {
                 return false;
             }
-            if (found.add(run, states)) {
-                return !found.isMissing();
+            if (state.add(run, states)) {
+                return !state.isMissing();
             }
-            states.remove(found);
+            states.remove(state);
         }
     }
 
     /** Makes the object belong to the flow of a run; null: to none. @return false if there is no room */
-    static boolean keep(Session session, Object of, Run run) {
-        check(of);
+    static boolean keep(Session session, Object object, Run run) {
+        requireIdentity(object);
         if (run == null) {
-            ObjectState found = find(session, of);
-            if (found != null && found.keep(null)) {
-                removeUnused(session, found);
+            ObjectState state = find(session, object);
+            if (state != null && state.keep(null)) {
+                removeUnused(session, state);
             }
             return true;
         }
-        ObjectStates states = made(session);
+        ObjectStates states = getOrCreate(session);
         while (true) {
-            ObjectState found = states.findOrClaim(of);
-            if (found == null) {
+            ObjectState state = states.findOrClaim(object);
+            if (state == null) {
                 return false;
             }
-            if (found.keep(run)) {
+            if (state.keep(run)) {
                 return true;
             }
-            states.remove(found);
+            states.remove(state);
         }
     }
 
     /** Returns what the last {@link #keep} has kept; null: nothing. */
-    static Run kept(Session session, Object of) {
-        ObjectState found = find(session, of);
-        return found == null ? null : found.kept();
+    static Run keptRun(Session session, Object object) {
+        ObjectState state = find(session, object);
+        return state == null ? null : state.keptRun();
     }
 
     /** Removes the oldest of the runs that wait with the object. @return null if there is none */
-    static Run take(Session session, Object of) {
-        ObjectState found = find(session, of);
-        if (found == null) {
+    static Run take(Session session, Object object) {
+        ObjectState state = find(session, object);
+        if (state == null) {
             return null;
         }
-        Run run = found.take(session.objectStates);
-        removeUnused(session, found);
+        Run run = state.take(session.objectStates);
+        removeUnused(session, state);
         return run;
     }
 
     /** Removes the newest of the flows that wait with the object, if it is this one. */
-    static void takeBack(Session session, Object of, Flow flow) {
-        ObjectState found = find(session, of);
-        if (found != null) {
-            found.takeBack(flow, session.objectStates);
-            removeUnused(session, found);
+    static void takeBack(Session session, Object object, Flow flow) {
+        ObjectState state = find(session, object);
+        if (state != null) {
+            state.takeBack(flow, session.objectStates);
+            removeUnused(session, state);
         }
     }
 
@@ -141,9 +141,9 @@ public final class ObjectStates {
         }
     }
 
-    private static ObjectState find(Session session, Object of) {
+    private static ObjectState find(Session session, Object object) {
         ObjectStates states = session.objectStates;
-        return of == null || states == null ? null : states.find(of, System.identityHashCode(of));
+        return object == null || states == null ? null : states.find(object, System.identityHashCode(object));
     }
 
     /** Takes a place in the table. */
@@ -151,7 +151,7 @@ public final class ObjectStates {
         if (Headroom.isScarce()) {
             return false;
         }
-        if (MEMORY.getAndAddLong(this, SIZE, 1) >= MOST) {
+        if (MEMORY.getAndAddLong(this, SIZE, 1) >= MAX_PLACES) {
             release(1);
             return false;
         }
@@ -163,12 +163,12 @@ public final class ObjectStates {
     }
 
     /** A value of the script has no identity: each use of it may be another object. */
-    private static void check(Object of) {
-        if (of == null) {
+    private static void requireIdentity(Object object) {
+        if (object == null) {
             throw ProbeError.NULL_OPERAND;
         }
-        if (of instanceof String || of instanceof Number && isBoxed(of) || of instanceof Boolean || of instanceof Character
-                || of instanceof Stack) {
+        if (object instanceof String || object instanceof Number && isBoxed(object) || object instanceof Boolean
+                || object instanceof Character || object instanceof Stack) {
             throw ProbeError.BAD_CAST;
         }
     }
@@ -178,7 +178,7 @@ public final class ObjectStates {
                 || number instanceof Short || number instanceof Byte;
     }
 
-    private static ObjectStates made(Session session) {
+    private static ObjectStates getOrCreate(Session session) {
         if (session.objectStates != null) {
             return session.objectStates;
         }
@@ -186,46 +186,46 @@ public final class ObjectStates {
         return session.objectStates;
     }
 
-    private ObjectState find(Object of, int hash) {
-        return in(bucket(index(hash)), of, hash);
+    private ObjectState find(Object object, int hash) {
+        return findIn(bucket(index(hash)), object, hash);
     }
 
-    private static ObjectState in(ObjectState[] bucket, Object of, int hash) {
+    private static ObjectState findIn(ObjectState[] bucket, Object object, int hash) {
         for (ObjectState state : bucket) {
-            if (state.hash == hash && state.get() == of) {
+            if (state.hash == hash && state.get() == object) {
                 return state;
             }
         }
         return null;
     }
 
-    private ObjectState findOrClaim(Object of) {
-        int hash = System.identityHashCode(of);
-        ObjectState found = find(of, hash);
-        return found == null ? claim(of, hash) : found;
+    private ObjectState findOrClaim(Object object) {
+        int hash = System.identityHashCode(object);
+        ObjectState state = find(object, hash);
+        return state == null ? claim(object, hash) : state;
     }
 
     /** Adds the object, unless another thread has just added it. @return null if there is no room */
-    private ObjectState claim(Object of, int hash) {
+    private ObjectState claim(Object object, int hash) {
         if (!reserve()) {
             return null;
         }
-        ObjectState made = new ObjectState(of, hash, cleared);
+        ObjectState newState = new ObjectState(object, hash, clearedQueue);
         int index = index(hash);
         while (true) {
-            ObjectState[] before = bucket(index);
-            ObjectState found = in(before, of, hash);
-            if (found != null || before.length >= MOST_IN_BUCKET) {
+            ObjectState[] oldBucket = bucket(index);
+            ObjectState state = findIn(oldBucket, object, hash);
+            if (state != null || oldBucket.length >= MOST_IN_BUCKET) {
                 release(1);
-                return found;
+                return state;
             }
-            ObjectState[] after = new ObjectState[before.length + 1];
-            for (int i = 0; i < before.length; i++) {
-                after[i] = before[i];
+            ObjectState[] newBucket = new ObjectState[oldBucket.length + 1];
+            for (int i = 0; i < oldBucket.length; i++) {
+                newBucket[i] = oldBucket[i];
             }
-            after[before.length] = made;
-            if (replace(index, before, after)) {
-                return made;
+            newBucket[oldBucket.length] = newState;
+            if (replace(index, oldBucket, newBucket)) {
+                return newState;
             }
         }
     }
@@ -233,19 +233,19 @@ public final class ObjectStates {
     private void remove(ObjectState state) {
         int index = index(state.hash);
         while (true) {
-            ObjectState[] before = bucket(index);
+            ObjectState[] oldBucket = bucket(index);
             int at = 0;
-            while (at < before.length && before[at] != state) {
+            while (at < oldBucket.length && oldBucket[at] != state) {
                 at++;
             }
-            if (at == before.length) {
+            if (at == oldBucket.length) {
                 return;
             }
-            ObjectState[] after = before.length == 1 ? EMPTY : new ObjectState[before.length - 1];
-            for (int i = 0; i < after.length; i++) {
-                after[i] = before[i < at ? i : i + 1];
+            ObjectState[] newBucket = oldBucket.length == 1 ? EMPTY : new ObjectState[oldBucket.length - 1];
+            for (int i = 0; i < newBucket.length; i++) {
+                newBucket[i] = oldBucket[i < at ? i : i + 1];
             }
-            if (replace(index, before, after)) {
+            if (replace(index, oldBucket, newBucket)) {
                 release(1);
                 state.close(this);
                 return;
@@ -258,9 +258,9 @@ public final class ObjectStates {
         return bucket == null ? EMPTY : (ObjectState[]) bucket;
     }
 
-    private boolean replace(int index, ObjectState[] before, ObjectState[] after) {
+    private boolean replace(int index, ObjectState[] oldBucket, ObjectState[] newBucket) {
         return MEMORY.compareAndSetReference(
-                buckets, offset(index), before == EMPTY ? null : before, after == EMPTY ? null : after);
+                buckets, offset(index), oldBucket == EMPTY ? null : oldBucket, newBucket == EMPTY ? null : newBucket);
     }
 
     private static long offset(int index) {
@@ -273,25 +273,25 @@ public final class ObjectStates {
 
     /** Called by the event thread: removes the objects that the garbage collector has reclaimed. */
     void sweep(long now) {
-        Reference<?> gone;
-        while ((gone = cleared.poll()) != null) {
-            remove((ObjectState) gone);
+        Reference<?> reference;
+        while ((reference = clearedQueue.poll()) != null) {
+            remove((ObjectState) reference);
         }
-        if (MEMORY.getLongVolatile(this, SIZE) >= MOST && now - recounted >= 1_000_000_000L) {
-            recounted = now;
+        if (MEMORY.getLongVolatile(this, SIZE) >= MAX_PLACES && now - recountedNanos >= 1_000_000_000L) {
+            recountedNanos = now;
             recount();
         }
     }
 
     /** Corrects the size after additions that a stack overflow has interrupted. */
     private void recount() {
-        long before = MEMORY.getLongVolatile(this, SIZE);
-        long counted = 0;
+        long oldSize = MEMORY.getLongVolatile(this, SIZE);
+        long places = 0;
         for (int i = 0; i < buckets.length; i++) {
             for (ObjectState state : bucket(i)) {
-                counted += 1 + state.places();
+                places += 1 + state.places();
             }
         }
-        MEMORY.compareAndSetLong(this, SIZE, before, counted);
+        MEMORY.compareAndSetLong(this, SIZE, oldSize, places);
     }
 }

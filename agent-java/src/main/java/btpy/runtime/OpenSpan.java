@@ -6,8 +6,8 @@ final class OpenSpan {
     /** The trace of the application's span in which this one began; null: this span belongs to a trace of btpy. */
     final String traceId;
     /** The application's span that was current; null: there was none. */
-    final String current;
-    /** The span of btpy that is the parent; null: {@link #current} is the parent. */
+    final String applicationSpan;
+    /** The span of btpy that is the parent; null: {@link #applicationSpan} is the parent. */
     final OpenSpan parent;
     /** The flags of W3C Trace Context. */
     final int flags;
@@ -17,10 +17,10 @@ final class OpenSpan {
     final int depth;
     private boolean taken;
 
-    OpenSpan(long id, String traceId, String current, OpenSpan parent, int flags, OpenSpan outer) {
+    OpenSpan(long id, String traceId, String applicationSpan, OpenSpan parent, int flags, OpenSpan outer) {
         this.id = id;
         this.traceId = traceId;
-        this.current = current;
+        this.applicationSpan = applicationSpan;
         this.parent = parent;
         this.flags = flags;
         this.outer = outer;
@@ -34,7 +34,7 @@ final class OpenSpan {
         return first;
     }
 
-    /** The first of the spans of btpy that are parents of each other. */
+    /** The outermost span of btpy among the ancestors of this one. */
     OpenSpan root() {
         OpenSpan root = this;
         while (root.parent != null) {

@@ -12,7 +12,7 @@ final class OpenTelemetryLibrary extends TraceLibrary {
     private static final String SPAN = "opentelemetry-trace-span-key";
     private static final String BAGGAGE = "opentelemetry-baggage-key";
 
-    /** Keys and values of a context, and of baggage, that are looked at. */
+    /** The largest number of keys and values that are read of a context, or of baggage. */
     private static final int MOST_ENTRIES = 256;
 
     /** A span of an application may wrap a span of an agent, which may wrap another one. */
@@ -45,18 +45,18 @@ final class OpenTelemetryLibrary extends TraceLibrary {
     Object current(Session session, int probe, int at) {
         Object span = underKey(SPAN, session, probe, at);
         for (int i = 0; i < MOST_SPANS && span != null; i++) {
-            Object inside = this.span.read(span);
-            if (inside == KnownField.UNKNOWN) {
+            Object innerSpan = this.span.read(span);
+            if (innerSpan == KnownField.UNKNOWN) {
                 session.contexts.unknown(session, probe, at, span);
                 return null;
             }
-            if (inside != null) {
-                Object id = traceId.read(inside);
+            if (innerSpan != null) {
+                Object id = traceId.read(innerSpan);
                 if (id instanceof String) {
-                    return isValid((String) id) ? inside : null;
+                    return isValid((String) id) ? innerSpan : null;
                 }
             }
-            span = inside;
+            span = innerSpan;
         }
         if (span != null) {
             session.contexts.unknown(session, probe, at, span);
@@ -76,13 +76,13 @@ final class OpenTelemetryLibrary extends TraceLibrary {
 
     @Override
     Object flags(Object ids) {
-        Object found = flags.read(ids);
-        if (found == null || found == KnownField.UNKNOWN) {
+        Object flagsObject = flags.read(ids);
+        if (flagsObject == null || flagsObject == KnownField.UNKNOWN) {
             return null;
         }
-        Layout layout = Layouts.of(found);
+        Layout layout = Layouts.of(flagsObject);
         int bits = layout.find("byteRep");
-        Object number = bits < 0 ? null : layout.read(found, bits);
+        Object number = bits < 0 ? null : layout.read(flagsObject, bits);
         return number instanceof Long ? Long.valueOf(((Long) number).longValue() & 0xFF) : null;
     }
 
@@ -97,14 +97,14 @@ final class OpenTelemetryLibrary extends TraceLibrary {
             session.contexts.unknown(session, probe, at, baggage);
             return null;
         }
-        Object[] found = (Object[]) data;
-        for (int i = 0; i + 1 < found.length && i < MOST_ENTRIES; i += 2) {
-            if (found[i] instanceof String && Strings.equal((String) found[i], key) && found[i + 1] != null) {
-                Object text = value.read(found[i + 1]);
+        Object[] elements = (Object[]) data;
+        for (int i = 0; i + 1 < elements.length && i < MOST_ENTRIES; i += 2) {
+            if (elements[i] instanceof String && Strings.equal((String) elements[i], key) && elements[i + 1] != null) {
+                Object text = value.read(elements[i + 1]);
                 if (text instanceof String) {
                     return (String) text;
                 }
-                session.contexts.unknown(session, probe, at, found[i + 1]);
+                session.contexts.unknown(session, probe, at, elements[i + 1]);
             }
         }
         return null;
@@ -116,12 +116,12 @@ final class OpenTelemetryLibrary extends TraceLibrary {
         if (context == null) {
             return null;
         }
-        Object found = entries.read(context);
-        if (!(found instanceof Object[])) {
+        Object content = entries.read(context);
+        if (!(content instanceof Object[])) {
             session.contexts.unknown(session, probe, at, context);
             return null;
         }
-        Object[] array = (Object[]) found;
+        Object[] array = (Object[]) content;
         for (int i = 0; i + 1 < array.length && i < MOST_ENTRIES; i += 2) {
             Object key = array[i];
             Object itsName = key == null ? null : keyName.read(key);

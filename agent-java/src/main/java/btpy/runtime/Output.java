@@ -31,7 +31,7 @@ final class Output {
     }
 
     /** Writes little-endian, the byte order of numbers in values. */
-    void little(long value, int bytes) {
+    void littleEndian(long value, int bytes) {
         for (int i = 0; i < bytes; i++) {
             u1((int) (value >>> 8 * i));
         }
@@ -53,8 +53,8 @@ final class Output {
      * Removes the bytes that were written since the count was {@code before}, unless {@code keep}. Returns {@code
      * keep}.
      */
-    boolean keep(int before, boolean keep) {
-        count = keep ? count : before;
+    boolean truncateUnless(int start, boolean keep) {
+        count = keep ? count : start;
         return keep;
     }
 
@@ -65,7 +65,7 @@ final class Output {
     /** Writes length and UTF-8. A lone surrogate is written as three bytes. */
     void string(String s) {
         int lengthAt = skip4();
-        int from = count;
+        int start = count;
         int length = Strings.length(s);
         for (int i = 0; i < length; i++) {
             char c = Strings.charAt(s, i);
@@ -86,7 +86,7 @@ final class Output {
                 u1(0x80 | c & 0x3F);
             }
         }
-        set4(lengthAt, count - from);
+        set4(lengthAt, count - start);
     }
 
     /** Writes a `value` of docs/runtime.md that is a string. */
@@ -94,9 +94,9 @@ final class Output {
         int length = Math.min(Strings.length(s), 0xFFFF);
         boolean latin1 = Strings.isLatin1(s, length);
         u1(latin1 ? Values.LATIN1 : Values.UTF16);
-        little(length, 2);
+        littleEndian(length, 2);
         for (int i = 0; i < length; i++) {
-            little(Strings.charAt(s, i), latin1 ? 1 : 2);
+            littleEndian(Strings.charAt(s, i), latin1 ? 1 : 2);
         }
     }
 

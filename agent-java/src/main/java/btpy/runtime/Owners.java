@@ -68,13 +68,13 @@ public final class Owners {
         } else {
             Layout layout = Layouts.of(thread);
             int holder = layout.find("holder");
-            Object held = holder < 0 ? null : layout.read(thread, holder);
-            Layout inner = held == null ? null : Layouts.of(held);
+            Object holderObject = holder < 0 ? null : layout.read(thread, holder);
+            Layout inner = holderObject == null ? null : Layouts.of(holderObject);
             int field = inner == null ? -1 : inner.find("threadStatus");
             if (field < 0) {
                 return null;
             }
-            status = (int) Dynamic.toLong(inner.read(held, field));
+            status = (int) Dynamic.toLong(inner.read(holderObject, field));
         }
         // JVMTI thread states, in the order in which the JDK tests them.
         return (status & 0x4) != 0

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 /** Matches whole texts. The length of the text bounds the work, and nothing is allocated. */
 public final class Patterns {
-    /** The most steps for a glob whose stars backtrack repeatedly. */
+    /** The largest number of steps for a glob whose stars backtrack repeatedly. */
     private static final int MOST_STEPS = 1 << 22;
 
     private Patterns() {}
@@ -23,11 +23,11 @@ public final class Patterns {
             if (steps == MOST_STEPS) {
                 throw ProbeError.BUDGET;
             }
-            char wanted = at < end ? Strings.charAt(pattern, at) : 0;
-            if (at < end && wanted == '*') {
+            char patternChar = at < end ? Strings.charAt(pattern, at) : 0;
+            if (at < end && patternChar == '*') {
                 star = at++;
                 resume = i;
-            } else if (at < end && (wanted == '?' || wanted == Strings.charAt(text, i))) {
+            } else if (at < end && (patternChar == '?' || patternChar == Strings.charAt(text, i))) {
                 at++;
                 i++;
             } else if (star >= 0) {
@@ -55,8 +55,8 @@ public final class Patterns {
         int length = Texts.length(text);
         int intervals = Strings.charAt(table, 0);
         int classes = Strings.charAt(table, 1);
-        int accepting = 3 + 2 * intervals;
-        int next = accepting + Strings.charAt(table, 2);
+        int acceptingAt = 3 + 2 * intervals;
+        int transitionsAt = acceptingAt + Strings.charAt(table, 2);
         int state = 1;
         for (int i = 0; i < length && state != 0; i++) {
             char c = Strings.charAt(text, i);
@@ -70,8 +70,8 @@ public final class Patterns {
                     high = middle - 1;
                 }
             }
-            state = Strings.charAt(table, next + state * classes + Strings.charAt(table, 4 + 2 * low));
+            state = Strings.charAt(table, transitionsAt + state * classes + Strings.charAt(table, 4 + 2 * low));
         }
-        return Boolean.valueOf(Strings.charAt(table, accepting + state) != 0);
+        return Boolean.valueOf(Strings.charAt(table, acceptingAt + state) != 0);
     }
 }

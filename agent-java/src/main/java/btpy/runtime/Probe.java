@@ -109,13 +109,13 @@ final class Probe {
      * The records that the event thread passed on, and the records whose writer never finished. Only that thread
      * writes these.
      */
-    long delivered;
-    long stalled;
+    long deliveredRecords;
+    long stalledRecords;
     /**
      * The number of sent records for which no client was connected, and the number that went to earlier clients.
      */
-    long forgotten;
-    long handedOver;
+    long forgottenRecords;
+    long handedOverRecords;
     /** The level; below 0 if there is none. */
     int level = -1;
 
@@ -129,7 +129,7 @@ final class Probe {
      * The admitted firings, the remaining firings of this second, the failures since it was enabled, and the records of
      * this second.
      */
-    private final long[] used = new long[4];
+    private final long[] limitCounts = new long[4];
     /**
      * Element 0 is the map that takes its count from {@link #TALLIED}. Element 1 decides which firings are timed: those
      * whose number in their stripe has all of these bits. So the first firing, which loads classes, is never timed. The
@@ -157,7 +157,7 @@ final class Probe {
      */
     private volatile AdaptiveSampler provisional;
     /** The two samplers before it, the newer first, because threads may still count hits there. */
-    private volatile AdaptiveSampler[] retired = {};
+    private volatile AdaptiveSampler[] retiredSamplers = {};
     /** The largest factor of an adaptive sampler so far. */
     private int mostThinning = 1;
     /**
@@ -191,13 +191,13 @@ final class Probe {
     private long accountedRecords;
     private final Load load = new Load();
     /** The map to which firings only add, and the map into which they only count without a key; −1: none is known. */
-    private volatile int adding = -1;
-    private volatile int tallying = -1;
+    private volatile int addMap = -1;
+    private volatile int tallyMap = -1;
     private SumFastPath sumFastPath;
     private boolean linked;
     /** The skipped hits before linking, which the weights of other hits represent. */
     private long skippedWhenLinked;
-    private int untrue;
+    private int falsePredicates;
     final Interruptions interruptions = new Interruptions();
 
     Probe(int id, Budget budget) {
@@ -232,17 +232,17 @@ final class Probe {
      * Repeats the work of {@link #tallyOwn}.
      *
      * @param stripe a stripe that this thread owns, or the stripe of the JIT warm-up
-     * @param one 0: nothing is counted; not a constant, or the JVM would remove the store
+     * @param increment 0: nothing is counted; not a constant, or the JVM would remove the store
      * @return an unused number, so that the JVM cannot remove any work
      */
     @DontInline
-    private static int tallyOften(long[] counts, int map, int stripe, int times, int one) {
-        int done = 0;
+    private static int tallyOften(long[] counts, int map, int stripe, int times, int increment) {
+        int count = 0;
         for (int i = 0; i < times; i++) {
-            done += Stripes.owned(); // no branch here that threads of the JIT warm-up never take
-            done += tallies(counts, map) && addUntimed(counts, TALLIED, stripe, one) ? 1 : 0;
+            count += Stripes.owned(); // no branch here that threads of the JIT warm-up never take
+            count += tallies(counts, map) && addUntimed(counts, TALLIED, stripe, increment) ? 1 : 0;
         }
-        return done;
+        return count;
     }
 
     /**
@@ -251,8 +251,8 @@ final class Probe {
      * @return whether the firing must be timed
      */
     static boolean tally(long[] counts) {
-        long before = addOften(counts, TALLIED, 1);
-        return (before & counts[TIMED]) == counts[TIMED];
+        long oldCount = addOften(counts, TALLIED, 1);
+        return (oldCount & counts[TIMED]) == counts[TIMED];
     }
 
     /**
@@ -264,15 +264,15 @@ final class Probe {
     void timeTally(int map, int wayIn) {
         int stripe = Stripes.owned();
         if (stripe < 0) {
-            long run = timed();
+            long run = beginTimedRun();
             addOften(counts, TALLIED, 0);
-            took(run, 0);
+            endRun(run, 0);
         } else {
             pay();
             int firings = runLength();
             long began = System.nanoTime();
             tallyOften(counts, map, stripe, firings, 0);
-            tookRun(System.nanoTime() - began, firings, wayIn, 0);
+            endRuns(System.nanoTime() - began, firings, wayIn, 0);
         }
     }
 
@@ -289,9 +289,9 @@ final class Probe {
             return MEMORY.getAndAddLong(counts, offset(Stripes.here(), number), delta);
         }
         long offset = offset(stripe, number + OWN);
-        long before = MEMORY.getLong(counts, offset);
-        MEMORY.putLongRelease(counts, offset, before + delta);
-        return before;
+        long oldCount = MEMORY.getLong(counts, offset);
+        MEMORY.putLongRelease(counts, offset, oldCount + delta);
+        return oldCount;
     }
 
     /**
@@ -312,12 +312,12 @@ final class Probe {
     /**
      * Counts a firing of a thread that owns the stripe, unless it must be timed.
      *
-     * @param one 0: it is not counted
+     * @param increment 0: it is not counted
      * @return false if nothing was done
      */
     @ForceInline
-    static boolean firesUntimed(long[] counts, int stripe, int one) {
-        return addUntimed(counts, FIRED, stripe, one);
+    static boolean firesUntimed(long[] counts, int stripe, int increment) {
+        return addUntimed(counts, FIRED, stripe, increment);
     }
 
     /**
@@ -326,30 +326,30 @@ final class Probe {
      * @return false if nothing was done because the firing must be timed
      */
     @ForceInline
-    private static boolean addUntimed(long[] counts, int number, int stripe, int one) {
+    private static boolean addUntimed(long[] counts, int number, int stripe, int increment) {
         long offset = offset(stripe, number + OWN);
-        long before = MEMORY.getLong(counts, offset);
-        long timed = MEMORY.getLong(counts, TIMED_OFFSET);
-        if ((before & timed) == timed) {
+        long oldCount = MEMORY.getLong(counts, offset);
+        long timedMask = MEMORY.getLong(counts, TIMED_OFFSET);
+        if ((oldCount & timedMask) == timedMask) {
             return false;
         }
-        MEMORY.putLongRelease(counts, offset, before + one);
+        MEMORY.putLongRelease(counts, offset, oldCount + increment);
         return true;
     }
 
     /** Called by a firing that only counts into this map, which has no keys. */
     void onlyCounts(int map) {
-        tallying = map;
+        tallyMap = map;
     }
 
     /** Called by a firing that only adds to this map. */
     void onlyAdds(int map) {
-        adding = map;
+        addMap = map;
     }
 
     /** Called by agent threads. Whether firings have shown that they can take a fast path that is not set up yet. */
     boolean hasNewFastPath() {
-        return tallying >= 0 && !linked || adding >= 0 && sumFastPath == null;
+        return tallyMap >= 0 && !linked || addMap >= 0 && sumFastPath == null;
     }
 
     /**
@@ -357,9 +357,9 @@ final class Probe {
      * @return the current fast path of firings; null if there is none, or if each firing must be checked
      */
     SumFastPath sumFastPath(Session session) {
-        if (sumFastPath == null && adding >= 0) {
-            sumFastPath = session.map(adding).sumFastPath(counts);
-            adding = -1;
+        if (sumFastPath == null && addMap >= 0) {
+            sumFastPath = session.map(addMap).sumFastPath(counts);
+            addMap = -1;
         }
         return isFree() ? sumFastPath : null;
     }
@@ -375,11 +375,11 @@ final class Probe {
      * @return the counts into which firings may now be tallied; null if each must be counted separately
      */
     long[] tallies(Session session) {
-        if (!linked && tallying >= 0) {
-            counts[MAP] = tallying;
+        if (!linked && tallyMap >= 0) {
+            counts[MAP] = tallyMap;
             skippedWhenLinked = sampledOut();
-            linked = session.map(tallying).countFrom(counts, this);
-            tallying = linked ? tallying : -1;
+            linked = session.map(tallyMap).countFrom(counts, this);
+            tallyMap = linked ? tallyMap : -1;
         }
         return linked && isFree() ? counts : null;
     }
@@ -389,21 +389,21 @@ final class Probe {
         this.mostPerSecond = mostPerSecond;
         this.lifetime = lifetime;
         this.mostFailures = mostFailures;
-        used[1] = mostPerSecond;
+        limitCounts[1] = mostPerSecond;
     }
 
     /** Sets new limits and counts from now on. The count of failures is not changed. */
     void limit(long mostFirings, long mostPerSecond, long lifetime) {
         enabledNanos = System.nanoTime();
-        MEMORY.putLongVolatile(used, Memory.LONG_BASE, 0);
+        MEMORY.putLongVolatile(limitCounts, Memory.LONG_BASE, 0);
         limit(mostFirings, mostPerSecond, lifetime, mostFailures);
     }
 
     /** Replaces the sampler. The hits that the previous one skipped remain counted. */
-    void sample(Sampler other) {
+    void sample(Sampler newSampler) {
         sampledOutBefore = sampledOut();
-        other.restrain(sampler.restraint());
-        sampler = other;
+        newSampler.restrain(sampler.restraint());
+        sampler = newSampler;
     }
 
     void enable(boolean on) {
@@ -416,7 +416,7 @@ final class Probe {
             costs = new Costs();
         }
         enabledNanos = System.nanoTime();
-        MEMORY.putLongVolatile(used, Memory.LONG_BASE + 16, 0);
+        MEMORY.putLongVolatile(limitCounts, Memory.LONG_BASE + 16, 0);
         state = on ? ON : enabled ? OFF : state;
         enabled = on;
     }
@@ -447,9 +447,9 @@ final class Probe {
             return run;
         }
         long offset = offset(stripe, FIRED + OWN);
-        long before = MEMORY.getLong(counts, offset);
-        long run = run(before, weight);
-        MEMORY.putLongRelease(counts, offset, before + 1);
+        long oldCount = MEMORY.getLong(counts, offset);
+        long run = run(oldCount, weight);
+        MEMORY.putLongRelease(counts, offset, oldCount + 1);
         return run;
     }
 
@@ -461,9 +461,9 @@ final class Probe {
             return REFUSED;
         }
         long offset = offset(Stripes.here(), TESTED);
-        long before = MEMORY.getLong(counts, offset);
-        MEMORY.putLong(counts, offset, before + 1);
-        return run(before, weight);
+        long oldCount = MEMORY.getLong(counts, offset);
+        MEMORY.putLong(counts, offset, oldCount + 1);
+        return run(oldCount, weight);
     }
 
     /** Counts a firing whose predicate was tested. */
@@ -479,9 +479,9 @@ final class Probe {
      * Counts false predicates, up to a limit, so that a user who sees no firings can learn why. Further hits only read
      * a number that does not change. Approximate: concurrent updates may be lost.
      */
-    void untrue() {
-        if (untrue < MOST_UNTRUE) {
-            untrue++;
+    void countFalse() {
+        if (falsePredicates < MOST_UNTRUE) {
+            falsePredicates++;
         }
     }
 
@@ -503,11 +503,11 @@ final class Probe {
 
     private long run(long number, int weight) {
         long run = (long) weight << WEIGHT_SHIFT;
-        return (number & counts[TIMED]) == counts[TIMED] ? run | timed() : run;
+        return (number & counts[TIMED]) == counts[TIMED] ? run | beginTimedRun() : run;
     }
 
     /** Begins a timed run. Returns its argument for the handler. */
-    long timed() {
+    long beginTimedRun() {
         pay();
         return TIMED_RUN | System.nanoTime() & CLOCK_MASK;
     }
@@ -519,15 +519,16 @@ final class Probe {
      * been timed, fewer are timed.
      */
     private void pay() {
-        long timed = counts[TIMED];
-        long due = ((timed + 1) * price >> Costs.FRACTION) + TIMING * Costs.clock();
-        paid += due;
-        if (!budget.pays(due, paid)) {
+        long timedMask = counts[TIMED];
+        long dueNanos = ((timedMask + 1) * price >> Costs.FRACTION) + TIMING * Costs.clock();
+        paid += dueNanos;
+        if (!budget.pays(dueNanos, paid)) {
             stop();
         }
-        if (++timings > OFTEN && timed > 0 && timed < LEAST_TIMED - 1) {
+        if (++timings > OFTEN && timedMask > 0 && timedMask < LEAST_TIMED - 1) {
             timings = 0;
-            MEMORY.compareAndSetLong(counts, TIMED_OFFSET, timed, 4 * timed + 3); // unless it was stopped in the meantime
+            // unless it was stopped in the meantime
+            MEMORY.compareAndSetLong(counts, TIMED_OFFSET, timedMask, 4 * timedMask + 3);
         }
     }
 
@@ -535,23 +536,24 @@ final class Probe {
     @DontInline
     private void stop() {
         double nanos = price / (double) (1 << Costs.FRACTION);
-        AdaptiveSampler now = adaptive;
-        if (now != null) {
+        AdaptiveSampler currentSampler = adaptive;
+        if (currentSampler != null) {
             if (++unpaid >= UNPAID) {
                 unpaid = 0;
-                if (now.factor < mostUseful(nanos)) {
-                    now.raise();
+                if (currentSampler.factor < mostUseful(nanos)) {
+                    currentSampler.raise();
                     budget.hurry();
                 }
             }
             return;
         }
-        AdaptiveSampler prepared = provisional;
+        AdaptiveSampler nextSampler = provisional;
         if (!isWorthThinning(nanos)) {
             budget.hurry();
-        } else if (prepared != null
-                && MEMORY.compareAndSetReference(this, PROVISIONAL_SAMPLER, prepared, null) // so that no other thread can install it later
-                && MEMORY.compareAndSetReference(this, ADAPTIVE_SAMPLER, null, prepared)) {
+        } else if (nextSampler != null
+                // so that no other thread can install it later
+                && MEMORY.compareAndSetReference(this, PROVISIONAL_SAMPLER, nextSampler, null)
+                && MEMORY.compareAndSetReference(this, ADAPTIVE_SAMPLER, null, nextSampler)) {
             unpaid = 0;
             budget.hurry();
             counts[TIMED] = 0; // fast paths leave timed firings to the slow path
@@ -567,7 +569,7 @@ final class Probe {
     }
 
     /** Ends a timed run. */
-    void took(long run, int readings) {
+    void endRun(long run, int readings) {
         Costs costs = this.costs;
         if (costs != null) {
             this.readings = readings;
@@ -582,7 +584,7 @@ final class Probe {
     }
 
     /** Learns the cost of a run of firings on the fast path. Entering costs each of them {@code wayIn} ns more. */
-    void tookRun(long nanos, int firings, int wayIn, int readings) {
+    void endRuns(long nanos, int firings, int wayIn, int readings) {
         Costs costs = this.costs;
         if (costs != null) {
             this.wayIn = wayIn;
@@ -602,7 +604,7 @@ final class Probe {
 
     /** Whether the budget lets it make a record. A refused record is counted. */
     boolean prints() {
-        if (printsLess && MEMORY.getAndAddLong(used, Memory.LONG_BASE + 24, 1) >= FEW_RECORDS) {
+        if (printsLess && MEMORY.getAndAddLong(limitCounts, Memory.LONG_BASE + 24, 1) >= FEW_RECORDS) {
             lose(HELD_BACK);
             return false;
         }
@@ -610,18 +612,18 @@ final class Probe {
     }
 
     private boolean admits() {
-        if (mostPerSecond > 0 && MEMORY.getAndAddLong(used, Memory.LONG_BASE + 8, -1) <= 0) {
+        if (mostPerSecond > 0 && MEMORY.getAndAddLong(limitCounts, Memory.LONG_BASE + 8, -1) <= 0) {
             lose(LIMITED);
             return false;
         }
-        long most = mostFirings; // another limit may be set in the meantime
-        if (most > 0) {
-            long before = MEMORY.getAndAddLong(used, Memory.LONG_BASE, 1);
-            if (before >= most) {
+        long limit = mostFirings; // another limit may be set in the meantime
+        if (limit > 0) {
+            long firings = MEMORY.getAndAddLong(limitCounts, Memory.LONG_BASE, 1);
+            if (firings >= limit) {
                 lose(LIMITED);
                 return false;
             }
-            if (before + 1 == most) {
+            if (firings + 1 == limit) {
                 disable(HITS_USED_UP);
             }
         }
@@ -630,7 +632,7 @@ final class Probe {
 
     /** Counts a firing that ended in an error. */
     void fail() {
-        if (mostFailures > 0 && MEMORY.getAndAddLong(used, Memory.LONG_BASE + 16, 1) + 1 >= mostFailures) {
+        if (mostFailures > 0 && MEMORY.getAndAddLong(limitCounts, Memory.LONG_BASE + 16, 1) + 1 >= mostFailures) {
             disable(FAILED_TOO_OFTEN);
         }
     }
@@ -641,13 +643,13 @@ final class Probe {
             disable(TIME_IS_UP);
         }
         if (newSecond && mostPerSecond > 0) {
-            MEMORY.putLongVolatile(used, Memory.LONG_BASE + 8, mostPerSecond);
+            MEMORY.putLongVolatile(limitCounts, Memory.LONG_BASE + 8, mostPerSecond);
         }
         if (newSecond && printsLess) {
-            MEMORY.putLongVolatile(used, Memory.LONG_BASE + 24, 0);
+            MEMORY.putLongVolatile(limitCounts, Memory.LONG_BASE + 24, 0);
         }
         if (newSecond && sampler != null && group == id) {
-            sampler.second(count(FULL));
+            sampler.endSecond(count(FULL));
         }
     }
 
@@ -682,7 +684,7 @@ final class Probe {
         if (costs != null && load.passes + load.out > 0) {
             int every = (int) Math.min(LEAST_TIMED, Math.max(MOST_TIMED, load.passes / seconds / TIMED_A_SECOND));
             counts[TIMED] = Integer.highestOneBit(every) - 1;
-            if (sampler == null && adaptive == null && provisional == null && (tallying < 0 || linked)) {
+            if (sampler == null && adaptive == null && provisional == null && (tallyMap < 0 || linked)) {
                 provisional = new AdaptiveSampler(2, true);
             }
             mostThinning = Math.max(mostThinning, thinning());
@@ -740,9 +742,9 @@ final class Probe {
 
     /** The largest sampling factor that is useful: skipped hits then cost clearly less than half of a firing. */
     private int mostUseful(double nanos) {
-        double most = SMALL_PART * nanos / outNanos();
+        double limit = SMALL_PART * nanos / outNanos();
         int factor = 2;
-        while (2 * factor <= most && factor < AdaptiveSampler.MOST) { // Math is Java code that may be traced
+        while (2 * factor <= limit && factor < AdaptiveSampler.MAX_FACTOR) { // Math is Java code that may be traced
             factor *= 2;
         }
         return factor;
@@ -759,7 +761,7 @@ final class Probe {
     }
 
     void printLess(boolean less) {
-        MEMORY.putLongVolatile(used, Memory.LONG_BASE + 24, 0);
+        MEMORY.putLongVolatile(limitCounts, Memory.LONG_BASE + 24, 0);
         printsLess = less;
     }
 
@@ -773,27 +775,28 @@ final class Probe {
             sampler.restrain(factor);
             return;
         }
-        AdaptiveSampler now = adaptive;
-        if (now != null && factor >= now.factor) {
-            now.isRaised = false;
-            now.factor = factor;
-        } else if (now != null || factor > 1) {
-            AdaptiveSampler next = factor == 1 ? null : new AdaptiveSampler(factor, false);
-            while (!MEMORY.compareAndSetReference(this, ADAPTIVE_SAMPLER, now, next)) {
-                now = adaptive;
+        AdaptiveSampler oldSampler = adaptive;
+        if (oldSampler != null && factor >= oldSampler.factor) {
+            oldSampler.isRaised = false;
+            oldSampler.factor = factor;
+        } else if (oldSampler != null || factor > 1) {
+            AdaptiveSampler newSampler = factor == 1 ? null : new AdaptiveSampler(factor, false);
+            while (!MEMORY.compareAndSetReference(this, ADAPTIVE_SAMPLER, oldSampler, newSampler)) {
+                oldSampler = adaptive;
             }
-            retire(now);
+            retire(oldSampler);
         }
         counts[TIMED] = MOST_TIMED - 1; // the cost of these firings is needed soon
     }
 
     private void retire(AdaptiveSampler adaptive) {
-        AdaptiveSampler[] retired = this.retired;
+        AdaptiveSampler[] retiredSamplers = this.retiredSamplers;
         if (adaptive != null) {
-            if (retired.length > 1) {
-                sampledOutBefore += retired[1].leftOut();
+            if (retiredSamplers.length > 1) {
+                sampledOutBefore += retiredSamplers[1].skippedHits();
             }
-            this.retired = retired.length == 0 ? new AdaptiveSampler[] {adaptive} : new AdaptiveSampler[] {adaptive, retired[0]};
+            this.retiredSamplers = retiredSamplers.length == 0 ? new AdaptiveSampler[] {adaptive}
+                    : new AdaptiveSampler[] {adaptive, retiredSamplers[0]};
         }
     }
 
@@ -807,7 +810,7 @@ final class Probe {
     }
 
     /** The time for which the budget has disabled the probe, in ns. */
-    long rested() {
+    long restedNanos() {
         long since = restingSince;
         return restedNanos + (since == 0 ? 0 : System.nanoTime() - since);
     }
@@ -863,15 +866,15 @@ final class Probe {
             return sampledOutBefore + sampler.hits() - sampler.chosen();
         }
         AdaptiveSampler adaptive = this.adaptive;
-        long leftOut = sampledOutBefore + (adaptive == null ? 0 : adaptive.leftOut());
-        for (AdaptiveSampler before : retired) {
-            leftOut += before == adaptive ? 0 : before.leftOut();
+        long skippedHits = sampledOutBefore + (adaptive == null ? 0 : adaptive.skippedHits());
+        for (AdaptiveSampler oldSampler : retiredSamplers) {
+            skippedHits += oldSampler == adaptive ? 0 : oldSampler.skippedHits();
         }
-        return leftOut;
+        return skippedHits;
     }
 
     private long produced() {
-        return delivered + stalled + count(FULL) + count(LARGE) + count(HELD_BACK);
+        return deliveredRecords + stalledRecords + count(FULL) + count(LARGE) + count(HELD_BACK);
     }
 
     private long firings() {
@@ -896,14 +899,14 @@ final class Probe {
         out.u8(produced());
         out.u8(count(FULL));
         out.u8(count(LARGE));
-        out.u8(stalled);
-        out.u8(forgotten);
+        out.u8(stalledRecords);
+        out.u8(forgottenRecords);
         out.u8(count(HELD_BACK));
         out.u8(count(MAP_FULL));
         out.u8(firings());
         out.u8(sampledOut());
         out.u8(count(LIMITED));
-        out.u4(untrue);
+        out.u4(falsePredicates);
         Costs.Figures figures = costs == null ? Costs.NONE : costs.all();
         out.u8(figures.count);
         // The mean of the timed firings would be wrong, because the slow first firings are timed more often than the
@@ -912,7 +915,7 @@ final class Probe {
         out.u8((long) (1000 * figures.error));
         out.u8(figures.p99);
         out.u8((long) cpuNanos);
-        out.u8(rested());
+        out.u8(restedNanos());
         out.u1(state);
     }
 }

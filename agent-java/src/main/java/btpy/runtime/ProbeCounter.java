@@ -11,31 +11,32 @@ final class ProbeCounter {
     private final long[] counts;
     private final Probe probe;
     /** The counts that were taken, by stripe. The last element is for skipped hits. */
-    private final long[] taken = new long[Stripes.COUNT + 1];
+    private final long[] takenCounts = new long[Stripes.COUNT + 1];
 
     ProbeCounter(long[] counts, Probe probe) {
         this.counts = counts;
         this.probe = probe;
-        taken[Stripes.COUNT] = probe.skipped(); // until now the weights of firings included these
+        takenCounts[Stripes.COUNT] = probe.skipped(); // until now the weights of firings included these
     }
 
     /** Returns the counts. With {@code take}, later sums do not include them. */
     long sum(boolean take) {
         long sum = 0;
-        for (int stripe = 0; stripe < taken.length; stripe++) {
+        for (int stripe = 0; stripe < takenCounts.length; stripe++) {
             long offset = Memory.LONG_BASE + 8L * stripe;
-            long before;
-            long now;
+            long takenCount;
+            long count;
             do {
-                before = MEMORY.getLongVolatile(taken, offset); // read this first, because the counts never decrease
-                now = stripe < Stripes.COUNT ? Probe.tallied(counts, stripe) : leftOut(before);
-            } while (take && !MEMORY.compareAndSetLong(taken, offset, before, now));
-            sum += now - before;
+                // read this first, because the counts never decrease
+                takenCount = MEMORY.getLongVolatile(takenCounts, offset);
+                count = stripe < Stripes.COUNT ? Probe.tallied(counts, stripe) : skippedHits(takenCount);
+            } while (take && !MEMORY.compareAndSetLong(takenCounts, offset, takenCount, count));
+            sum += count - takenCount;
         }
         return sum;
     }
 
-    private long leftOut(long before) {
-        return probe.countsSkipped() ? Math.max(before, probe.skipped()) : before;
+    private long skippedHits(long takenCount) {
+        return probe.countsSkipped() ? Math.max(takenCount, probe.skipped()) : takenCount;
     }
 }

@@ -40,8 +40,9 @@ public final class ProbeError extends RuntimeException {
         this.kind = kind;
     }
 
-    static ProbeError notAllowed(String className, String allowed) {
-        return new ProbeError(KIND_NOT_ALLOWED, Calls.name(allowed).concat("() may not be called on ").concat(className));
+    static ProbeError notAllowed(String className, String allowList) {
+        return new ProbeError(KIND_NOT_ALLOWED,
+                Calls.name(allowList).concat("() may not be called on ").concat(className));
     }
 
     /** Reports that a method that the script called has thrown. */

@@ -19,18 +19,18 @@ final class Rates {
 
     double of(int map, int probe, double total, long started, long now) {
         Long key = (long) map << 32 | probe;
-        Reading last = readings.get(key);
-        if (last == null) {
-            last = new Reading();
-            last.nanos = started;
-            readings.put(key, last);
+        Reading lastReading = readings.get(key);
+        if (lastReading == null) {
+            lastReading = new Reading();
+            lastReading.nanos = started;
+            readings.put(key, lastReading);
         }
-        if (now - last.nanos >= SAME_FIRING_NANOS) {
-            double perSecond = Math.max(0, total - last.total) * 1e9 / (now - last.nanos);
-            last.rate = Math.round(perSecond * 100) / 100.0; // more digits would not be significant
-            last.total = total;
-            last.nanos = now;
+        if (now - lastReading.nanos >= SAME_FIRING_NANOS) {
+            double perSecond = Math.max(0, total - lastReading.total) * 1e9 / (now - lastReading.nanos);
+            lastReading.rate = Math.round(perSecond * 100) / 100.0; // more digits would not be significant
+            lastReading.total = total;
+            lastReading.nanos = now;
         }
-        return last.rate;
+        return lastReading.rate;
     }
 }

@@ -27,17 +27,18 @@ public final class Records {
      */
     public static long begin(Session session, int template, int probe, int site, int bound) {
         if (session.budget.holdsBack()) {
-            Probe found = session.probe(probe);
-            if (found != null && !found.prints()) {
+            Probe owner = session.probe(probe);
+            if (owner != null && !owner.prints()) {
                 return EventBuffer.DROPPED_FULL;
             }
         }
         return begin(session, template, probe, site, bound, Threads.id(), Threads.name());
     }
 
-    /** Begins a record for the thread that was sampled. {@code sampled} is a {@link SampledStack}. */
-    public static long beginOfSample(Session session, int template, int probe, int site, int bound, Object sampled) {
-        SampledStack stack = (SampledStack) sampled;
+    /** Begins a record for the thread that was sampled. {@code sampledStack} is a {@link SampledStack}. */
+    public static long beginOfSample(Session session, int template, int probe, int site, int bound,
+            Object sampledStack) {
+        SampledStack stack = (SampledStack) sampledStack;
         return begin(session, template, probe, site, bound, stack.id, stack.name);
     }
 
@@ -49,9 +50,9 @@ public final class Records {
         // Adds the end mark, and rejects a bound that has overflowed.
         long cursor = bound < 0 ? EventBuffer.DROPPED_LARGE : session.events.claim(EventBuffer.HEADER + bound + 1, probe, 0, thread);
         if (cursor < 0) {
-            Probe found = session.probe(probe);
-            if (found != null) {
-                found.lose(cursor == EventBuffer.DROPPED_LARGE ? Probe.LARGE : Probe.FULL);
+            Probe owner = session.probe(probe);
+            if (owner != null) {
+                owner.lose(cursor == EventBuffer.DROPPED_LARGE ? Probe.LARGE : Probe.FULL);
             }
             return cursor;
         }
@@ -135,9 +136,9 @@ public final class Records {
      * @param begin below 0 if no record was begun, or if the last one was committed
      */
     public static void abandon(Session session, long[] words, long begin) {
-        long[] ring = words != null ? words : words(session, begin);
-        if (ring != null) {
-            EventBuffer.abandon(ring, EventBuffer.position(begin), Threads.id());
+        long[] record = words != null ? words : words(session, begin);
+        if (record != null) {
+            EventBuffer.abandon(record, EventBuffer.position(begin), Threads.id());
         }
     }
 
@@ -193,11 +194,11 @@ public final class Records {
         try {
             next = Values.simple(session, value, words, at, end - 1);
             if (next == Values.NOT_SIMPLE) {
-                next = values(session, value, words, end - 1).write(shown(value), at);
+                next = values(session, value, words, end - 1).write(unwrap(value), at);
             }
-        } catch (Throwable unreadable) {
-            if (isInterruption(unreadable)) {
-                throw unreadable;
+        } catch (Throwable failure) {
+            if (isInterruption(failure)) {
+                throw failure;
             }
             next = Values.NO_ROOM;
         }
@@ -212,7 +213,7 @@ public final class Records {
         return new Values(session, words, end, value instanceof Shown ? ((Shown) value).depth : session.limits.depth);
     }
 
-    private static Object shown(Object value) {
+    private static Object unwrap(Object value) {
         return value instanceof Shown ? ((Shown) value).value : value;
     }
 
@@ -222,12 +223,12 @@ public final class Records {
             if (size != Values.NOT_SIMPLE) {
                 return size;
             }
-            int most = session.events.maxRecord() / 2 < MAX_VALUE ? session.events.maxRecord() / 2 : MAX_VALUE;
-            size = values(session, value, null, most).write(shown(value), 0);
+            int limit = session.events.maxRecord() / 2 < MAX_VALUE ? session.events.maxRecord() / 2 : MAX_VALUE;
+            size = values(session, value, null, limit).write(unwrap(value), 0);
             return size < 0 ? 1 : size;
-        } catch (Throwable unreadable) {
-            if (isInterruption(unreadable)) {
-                throw unreadable;
+        } catch (Throwable failure) {
+            if (isInterruption(failure)) {
+                throw failure;
             }
             return 1;
         }
@@ -237,9 +238,9 @@ public final class Records {
     public static void commit(Session session, int at, long[] words, long begin, int end) {
         int start = EventBuffer.position(begin);
         if (at >= end) {
-            Probe found = session.probe(EventBuffer.discard(words, start));
-            if (found != null) {
-                found.lose(Probe.LARGE);
+            Probe owner = session.probe(EventBuffer.discard(words, start));
+            if (owner != null) {
+                owner.lose(Probe.LARGE);
             }
             return;
         }

@@ -54,11 +54,11 @@ public final class Request {
         int size = EventBuffer.HEADER + 8 + 4 * count;
         long cursor = session.events.claim(size, EventBuffer.NO_PROBE, EventBuffer.REQUEST, thread);
         if (cursor < 0) {
-            int[] shown = new int[count];
+            int[] mapIds = new int[count];
             for (int i = 0; i < count; i++) {
-                shown[i] = element(maps, i);
+                mapIds[i] = element(maps, i);
             }
-            putLate(session, new Request(kind, template, probe, site, argument, shown, nanos));
+            putLate(session, new Request(kind, template, probe, site, argument, mapIds, nanos));
             return;
         }
         long[] words = session.events.words(cursor);
@@ -93,9 +93,9 @@ public final class Request {
                 return;
             }
         }
-        Probe found = session.probe(late.probe);
-        if (found != null) {
-            found.lose(Probe.FULL);
+        Probe owner = session.probe(late.probe);
+        if (owner != null) {
+            owner.lose(Probe.FULL);
         }
     }
 

@@ -10,7 +10,7 @@ final class Run {
 
     final Flow flow;
     /** The run that handed the task over; null: the flow began with this one. */
-    final Run by;
+    final Run origin;
     final long handedOver;
 
     // Written by the thread of the run.
@@ -22,11 +22,11 @@ final class Run {
     /** Its number in the flow, from 1; 0: the flow has too many. */
     int number;
     /** The run of the flow that began before this one. */
-    Run before;
+    Run previousRun;
 
-    Run(Flow flow, Run by, long now) {
+    Run(Flow flow, Run origin, long now) {
         this.flow = flow;
-        this.by = by;
+        this.origin = origin;
         this.handedOver = now;
     }
 
@@ -35,9 +35,12 @@ final class Run {
         return new Run(flow, this, System.nanoTime());
     }
 
-    /** Another piece of work for the same flow, which begins later. Called on what stands for the flow of an object. */
-    Run again() {
-        return new Run(flow, by, handedOver);
+    /**
+     * Returns another piece of work for the same flow, which begins later. Called on the run that represents the flow
+     * of an object.
+     */
+    Run continueFlow() {
+        return new Run(flow, origin, handedOver);
     }
 
     /** This thread begins with the task. */
@@ -50,26 +53,26 @@ final class Run {
 
     /** Does nothing to a run that did not begin with a task. */
     void end() {
-        if (by != null && ended == 0) {
+        if (origin != null && ended == 0) {
             ended = System.nanoTime();
         }
     }
 
-    FlowRun shown(long now) {
-        FlowRun shown = new FlowRun();
-        shown.number = number;
-        Run parent = by;
+    FlowRun toFlowRun(long now) {
+        FlowRun result = new FlowRun();
+        result.number = number;
+        Run parent = origin;
         while (parent != null && parent.number == 0) {
-            parent = parent.by;
+            parent = parent.origin;
         }
-        shown.by = parent == null ? 0 : parent.number;
-        shown.thread = thread;
-        shown.tid = tid;
-        shown.handedOver = handedOver;
-        shown.began = began;
+        result.by = parent == null ? 0 : parent.number;
+        result.thread = thread;
+        result.tid = tid;
+        result.handedOver = handedOver;
+        result.began = began;
         long end = ended;
-        shown.running = end == 0;
-        shown.ended = end == 0 ? now : end;
-        return shown;
+        result.running = end == 0;
+        result.ended = end == 0 ? now : end;
+        return result;
     }
 }

@@ -23,8 +23,8 @@ public final class Sampler {
     private static final int STRIPE_BITS = 4;
     // Numbers of a stripe.
     /** The hits until one is chosen; 0 or less while the thread that was chosen opens the next block. */
-    private static final int LEFT = 0;
-    /** The total number of hits when LEFT will be 0. */
+    private static final int COUNTDOWN = 0;
+    /** The total number of hits when COUNTDOWN will be 0. */
     private static final int END = 1;
     /** The hits of the block after the chosen one. */
     private static final int REST = 2;
@@ -48,7 +48,7 @@ public final class Sampler {
     private final long seed = Keys.mix64(System.nanoTime());
     private final long[] stripes = new long[STRIDE << STRIPE_BITS];
     /** Element 0: the remaining hits of this second (MAX_RATE). */
-    private final long[] left = new long[1];
+    private final long[] remainingHits = new long[1];
     /**
      * Written by the event thread: the length of a block for MAX_RATE, and a factor on the length while records are
      * lost.
@@ -69,21 +69,21 @@ public final class Sampler {
         this.mode = mode;
         this.parameter = parameter;
         this.adaptive = adaptive;
-        left[0] = (long) parameter;
+        remainingHits[0] = (long) parameter;
         for (int at = 0; at < stripes.length; at += STRIDE) {
             long block = length(at);
             long position = position(at, block);
-            stripes[at + LEFT] = stripes[at + END] = position;
+            stripes[at + COUNTDOWN] = stripes[at + END] = position;
             stripes[at + REST] = block - position;
             stripes[at + BLOCK] = block;
         }
     }
 
     /** Called before {@link Session#enter}. Returns the number of hits for which this one stands; 0 if it does not fire. */
-    public static int choose(int site, int probe) {
-        Session session = Session.enter(site, probe);
-        Probe found = session == null ? null : session.probe(probe);
-        return found == null || found.sampler == null ? 0 : found.sampler.choose();
+    public static int choose(int site, int probeId) {
+        Session session = Session.enter(site, probeId);
+        Probe probe = session == null ? null : session.probe(probeId);
+        return probe == null || probe.sampler == null ? 0 : probe.sampler.choose();
     }
 
     /**
@@ -91,34 +91,35 @@ public final class Sampler {
      *
      * @return the weight as in {@link #choose}, with {@link #INHERITED}; −1 if nothing was decided
      */
-    public static int enter(int site, int probe) {
-        Session session = Session.enter(site, probe);
-        Probe found = session == null ? null : session.probe(probe);
-        if (found == null || found.sampler == null) {
+    public static int enter(int site, int probeId) {
+        Session session = Session.enter(site, probeId);
+        Probe probe = session == null ? null : session.probe(probeId);
+        if (probe == null || probe.sampler == null) {
             return -1;
         }
-        ThreadTable decisions = session.decisions == null ? ThreadTable.made(session, DECISIONS, 8) : session.decisions;
-        long key = Threads.id() * Session.MAX_PROBES + found.group;
+        ThreadTable decisions = session.decisions == null ? ThreadTable.getOrCreate(session, DECISIONS, 8)
+                : session.decisions;
+        long key = Threads.id() * Session.MAX_PROBES + probe.group;
         int entry = decisions.find(key);
         if (entry >= 0) {
             return (int) decisions.value(entry) | INHERITED;
         }
         entry = decisions.claim(key);
         if (entry < 0) {
-            session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
+            session.errors.count(probeId, 0, ProbeError.KIND_DEPTH, null);
             return -1;
         }
-        int weight = found.sampler.choose();
+        int weight = probe.sampler.choose();
         decisions.setValue(entry, weight);
         return weight;
     }
 
     /** Called when the deciding method is left. */
-    public static void leave(int site, int probe, int value) {
+    public static void leave(int site, int probeId, int value) {
         Session session = Session.of(site);
-        Probe found = session == null || value < 0 || (value & INHERITED) != 0 ? null : session.probe(probe);
-        if (found != null) {
-            int entry = session.decisions.find(Threads.id() * Session.MAX_PROBES + found.group);
+        Probe probe = session == null || value < 0 || (value & INHERITED) != 0 ? null : session.probe(probeId);
+        if (probe != null) {
+            int entry = session.decisions.find(Threads.id() * Session.MAX_PROBES + probe.group);
             if (entry >= 0) {
                 session.decisions.release(entry);
             }
@@ -141,13 +142,13 @@ public final class Sampler {
     }
 
     /**
-     * Opens the next block. Only one thread at a time does so for each stripe, because the addition to LEFT comes last.
-     * Hits of other threads may have passed the end of that block by then. None of its hits can be chosen any more, so this hit also
-     * represents them.
+     * Opens the next block. Only one thread at a time does so for each stripe, because the addition to COUNTDOWN comes
+     * last. Hits of other threads may have passed the end of that block by then. None of its hits can be chosen any
+     * more, so this hit also represents them.
      */
     private int chosen(int at) {
         long weight = stripes[at + BLOCK] + stripes[at + CARRIED];
-        boolean fires = mode != MAX_RATE || MEMORY.getAndAddLong(left, Memory.LONG_BASE, -1) > 0;
+        boolean fires = mode != MAX_RATE || MEMORY.getAndAddLong(remainingHits, Memory.LONG_BASE, -1) > 0;
         stripes[at + CHOSEN] += fires ? 1 : 0;
         stripes[at + CARRIED] = fires ? 0 : weight;
         MEMORY.putLongRelease(stripes, offset(at + BEGAN), stripes[at + END]);
@@ -203,9 +204,9 @@ public final class Sampler {
     private long hits(int at) {
         for (int i = 0; i < READS; i++) {
             long end = MEMORY.getLongVolatile(stripes, offset(at + END));
-            long left = MEMORY.getLongVolatile(stripes, offset(at));
-            if (left > 0 && MEMORY.getLongVolatile(stripes, offset(at + END)) == end) {
-                return end - left;
+            long remaining = MEMORY.getLongVolatile(stripes, offset(at));
+            if (remaining > 0 && MEMORY.getLongVolatile(stripes, offset(at + END)) == end) {
+                return end - remaining;
             }
         }
         return MEMORY.getLongVolatile(stripes, offset(at + BEGAN)); // the scheduler has stopped the thread that opens the block
@@ -215,9 +216,9 @@ public final class Sampler {
     long pending() {
         long pending = 0;
         for (int at = 0; mode != RATE && at < stripes.length; at += STRIDE) {
-            long left = MEMORY.getLongVolatile(stripes, offset(at));
+            long remaining = MEMORY.getLongVolatile(stripes, offset(at));
             long block = stripes[at + BLOCK];
-            pending += stripes[at + CARRIED] + Math.max(0, Math.min(block, block - left));
+            pending += stripes[at + CARRIED] + Math.max(0, Math.min(block, block - remaining));
         }
         return pending;
     }
@@ -240,12 +241,12 @@ public final class Sampler {
      * Called by the event thread once a second. {@code lost} is the number of records of the probe since the start that
      * did not fit into the buffers.
      */
-    void second(long lost) {
+    void endSecond(long lost) {
         if (mode == MAX_RATE) {
             long hits = hits();
             gap = (int) Math.max(1, Math.min(LARGEST_BLOCK, (hits - hitsBefore) / (long) parameter));
             hitsBefore = hits;
-            MEMORY.putLongVolatile(left, Memory.LONG_BASE, (long) parameter);
+            MEMORY.putLongVolatile(remainingHits, Memory.LONG_BASE, (long) parameter);
         }
         if (!adaptive) {
             return;

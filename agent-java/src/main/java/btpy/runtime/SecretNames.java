@@ -16,7 +16,7 @@ final class SecretNames {
     /** The number of classes whose secret fields are cached; a power of two. */
     private static final int REMEMBERED = 256;
 
-    private final char[][] added;
+    private final char[][] addedNames;
     /** The cache, by hash of the layout. Threads may overwrite each other's answers, because each can be computed again. */
     private final Answer[] answers;
 
@@ -31,22 +31,22 @@ final class SecretNames {
         }
     }
 
-    SecretNames(String[] added) {
-        this.added = new char[added.length][];
-        for (int i = 0; i < added.length; i++) {
-            this.added[i] = added[i].toCharArray();
+    SecretNames(String[] addedNames) {
+        this.addedNames = new char[addedNames.length][];
+        for (int i = 0; i < addedNames.length; i++) {
+            this.addedNames[i] = addedNames[i].toCharArray();
         }
-        this.answers = new Answer[added.length == 0 ? 0 : REMEMBERED];
+        this.answers = new Answer[addedNames.length == 0 ? 0 : REMEMBERED];
     }
 
     /** Whether the value with this name must be hidden. */
     boolean hide(String name) {
-        return Secrets.names(name) || added.length > 0 && isAdded(name);
+        return Secrets.names(name) || addedNames.length > 0 && isAdded(name);
     }
 
     /** Whether each field of a layout must be hidden. The caller must not change the array. */
     boolean[] fields(Layout layout) {
-        if (added.length == 0) {
+        if (addedNames.length == 0) {
             return layout.secret;
         }
         int at = layout.hash & REMEMBERED - 1;
@@ -80,7 +80,7 @@ final class SecretNames {
                 letters[count++] = c;
             }
         }
-        for (char[] pattern : added) {
+        for (char[] pattern : addedNames) {
             if (matches(pattern, letters, 0, count) || segment > 0 && matches(pattern, letters, segment, count)) {
                 return true;
             }
@@ -91,26 +91,26 @@ final class SecretNames {
     /** Backtracks only to the last star, so that each letter is compared at most once for each character of the pattern. */
     private static boolean matches(char[] pattern, char[] letters, int from, int count) {
         int at = from;
-        int in = 0;
+        int letterAt = 0;
         int star = -1;
         int retry = 0;
         while (at < count) {
-            if (in < pattern.length && pattern[in] == '*') {
-                star = in++;
+            if (letterAt < pattern.length && pattern[letterAt] == '*') {
+                star = letterAt++;
                 retry = at;
-            } else if (in < pattern.length && pattern[in] == letters[at]) {
-                in++;
+            } else if (letterAt < pattern.length && pattern[letterAt] == letters[at]) {
+                letterAt++;
                 at++;
             } else if (star >= 0) {
-                in = star + 1;
+                letterAt = star + 1;
                 at = ++retry;
             } else {
                 return false;
             }
         }
-        while (in < pattern.length && pattern[in] == '*') {
-            in++;
+        while (letterAt < pattern.length && pattern[letterAt] == '*') {
+            letterAt++;
         }
-        return in == pattern.length;
+        return letterAt == pattern.length;
     }
 }

@@ -41,24 +41,24 @@ final class Secrets {
         if (length > 64) {
             return false;
         }
-        char[] kept = new char[length];
+        char[] letters = new char[length];
         int count = 0;
         for (int i = 0; i < length; i++) {
             char c = Strings.charAt(name, i);
             if (c >= 'A' && c <= 'Z') {
-                kept[count++] = (char) (c + 32);
+                letters[count++] = (char) (c + 32);
             } else if (c >= 'a' && c <= 'z' || c >= '0' && c <= '9') {
-                kept[count++] = c;
+                letters[count++] = c;
             }
         }
         for (String word : WORDS) {
-            if (Strings.length(word) == count && matches(word, kept, 0)) {
+            if (Strings.length(word) == count && matches(word, letters, 0)) {
                 return true;
             }
         }
         for (String part : PARTS) {
             for (int from = 0; from + Strings.length(part) <= count; from++) {
-                if (matches(part, kept, from)) {
+                if (matches(part, letters, from)) {
                     return true;
                 }
             }
@@ -66,7 +66,7 @@ final class Secrets {
         int start = lastWord(name, length);
         for (String word : LAST_WORDS) {
             int size = Strings.length(word);
-            if (size == length - start && matches(word, kept, count - size)) {
+            if (size == length - start && matches(word, letters, count - size)) {
                 return true;
             }
         }

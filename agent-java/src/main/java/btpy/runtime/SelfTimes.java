@@ -26,7 +26,8 @@ public final class SelfTimes {
         if (session == null) {
             return NOT_COUNTED;
         }
-        ThreadTable times = session.selfTimes == null ? ThreadTable.made(session, TIMES, BITS) : session.selfTimes;
+        ThreadTable times = session.selfTimes == null ? ThreadTable.getOrCreate(session, TIMES, BITS)
+                : session.selfTimes;
         long key = Depths.key(probe);
         int entry = times.find(key);
         if (entry >= 0) {
@@ -44,25 +45,25 @@ public final class SelfTimes {
     }
 
     /** Returns {@code duration} without the activations that this one has called. */
-    public static long of(Session session, int probe, long duration, long entered) {
+    public static long of(Session session, int probe, long duration, long token) {
         ThreadTable times = session.selfTimes;
-        int entry = times == null || entered == NOT_COUNTED ? -1 : times.find(Depths.key(probe));
+        int entry = times == null || token == NOT_COUNTED ? -1 : times.find(Depths.key(probe));
         return entry < 0 ? duration : duration - times.value(entry);
     }
 
-    public static void leave(int site, int probe, long entered) {
+    public static void leave(int site, int probe, long token) {
         Session session = Session.of(site);
-        if (session == null || entered == NOT_COUNTED) {
+        if (session == null || token == NOT_COUNTED) {
             return;
         }
         int entry = session.selfTimes.find(Depths.key(probe));
         if (entry < 0) {
             return;
         }
-        if (entered == OUTERMOST) {
+        if (token == OUTERMOST) {
             session.selfTimes.release(entry);
         } else {
-            session.selfTimes.setValue(entry, entered + System.nanoTime());
+            session.selfTimes.setValue(entry, token + System.nanoTime());
         }
     }
 }

@@ -15,9 +15,9 @@ final class Servlets {
 
     static Object call(Object target, int method, Object[] arguments) {
         boolean status = method == Substitutes.GET_STATUS;
-        String within = status ? "response" : "request";
+        String owner = status ? "response" : "request";
         boolean facade = Layouts.of(target).find("facade") < 0; // the creator of facades keeps the last one
-        Object connector = facade ? Fields.read(target, within) : target;
+        Object connector = facade ? Fields.read(target, owner) : target;
         if (connector == null) {
             return null; // the request has ended
         }
@@ -66,9 +66,9 @@ final class Servlets {
     /** Returns the characters of a {@code MessageBytes}. Bytes are Latin-1, which is Tomcat's default. */
     private static String text(Object message) {
         long type = Calendars.number(message, "type");
-        String kept = (String) Fields.read(message, "strValue");
-        if (kept != null || type < BYTES || type > CHARACTERS) {
-            return type < STRING ? null : kept;
+        String cachedText = (String) Fields.read(message, "strValue");
+        if (cachedText != null || type < BYTES || type > CHARACTERS) {
+            return type < STRING ? null : cachedText;
         }
         Object chunk = Fields.read(message, type == BYTES ? "byteC" : "charC");
         Object buffer = Fields.read(chunk, "buff");
@@ -77,13 +77,13 @@ final class Servlets {
         }
         int start = (int) Calendars.number(chunk, "start");
         int end = (int) Math.min(Calendars.number(chunk, "end"), Values.length(buffer));
-        if (start < 0 || end - start > Texts.MOST) {
+        if (start < 0 || end - start > Texts.MAX_LENGTH) {
             throw ProbeError.BUDGET;
         }
-        StringBuilder made = new StringBuilder(Math.max(0, end - start));
+        StringBuilder text = new StringBuilder(Math.max(0, end - start));
         for (int i = start; i < end; i++) {
-            made.append(type == BYTES ? (char) (((byte[]) buffer)[i] & 0xFF) : ((char[]) buffer)[i]);
+            text.append(type == BYTES ? (char) (((byte[]) buffer)[i] & 0xFF) : ((char[]) buffer)[i]);
         }
-        return made.toString();
+        return text.toString();
     }
 }

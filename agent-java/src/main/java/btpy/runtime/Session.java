@@ -112,13 +112,13 @@ public final class Session {
         return session;
     }
 
-    public boolean isEnabled(int probe) {
+    public boolean isEnabled(int id) {
         Probe[] probes = this.probes;
-        if (probe < 0 || probe >= probes.length) {
+        if (id < 0 || id >= probes.length) {
             return false;
         }
-        Probe found = probes[probe];
-        return found != null && found.enabled;
+        Probe probe = probes[id];
+        return probe != null && probe.enabled;
     }
 
     Probe probe(int id) {
@@ -132,31 +132,31 @@ public final class Session {
      * @return below 0 if a limit of the probe, or the budget, refuses it; otherwise its weight and whether it is
      * timed ({@link Probe})
      */
-    public long fired(int probe) {
-        Probe found = probe(probe);
-        return found == null ? Probe.REFUSED : found.fire();
+    public long fired(int id) {
+        Probe probe = probe(id);
+        return probe == null ? Probe.REFUSED : probe.fire();
     }
 
     /**
      * Called before a predicate that takes time; {@link #passed} follows.
      * @return as {@link #fired}, for the run whether it fires or not
      */
-    public long tested(int probe) {
-        Probe found = probe(probe);
-        return found == null ? Probe.REFUSED : found.test();
+    public long tested(int id) {
+        Probe probe = probe(id);
+        return probe == null ? Probe.REFUSED : probe.test();
     }
 
     /** Counts the firing of a run that was tested. @return false if a limit of the probe refuses it */
-    public boolean passed(int probe) {
-        Probe found = probe(probe);
-        return found != null && found.pass();
+    public boolean passed(int id) {
+        Probe probe = probe(id);
+        return probe != null && probe.pass();
     }
 
     /** Counts a predicate that was false. */
-    public void untrue(int probe) {
-        Probe found = probe(probe);
-        if (found != null) {
-            found.untrue();
+    public void untrue(int id) {
+        Probe probe = probe(id);
+        if (probe != null) {
+            probe.countFalse();
         }
     }
 
@@ -167,10 +167,10 @@ public final class Session {
      * @param readings the readings of the clock, or equally expensive work, of woven code before the call of the
      * handler
      */
-    public void took(int probe, long run, int readings) {
-        Probe found = probe(probe);
-        if (found != null) {
-            found.took(run, readings);
+    public void took(int id, long run, int readings) {
+        Probe probe = probe(id);
+        if (probe != null) {
+            probe.endRun(run, readings);
         }
     }
 
@@ -211,19 +211,19 @@ public final class Session {
         tallyAfter(Costs.WAY_IN_NANOS, probe, map);
     }
 
-    private void tallyAfter(int wayIn, int probe, int map) {
-        long[] counts = tallies(probe);
-        Probe found = probe(probe);
-        if (counts != null && Probe.tallies(counts, map) && found.isUnthinned()) {
+    private void tallyAfter(int wayIn, int probeId, int map) {
+        long[] counts = tallies(probeId);
+        Probe probe = probe(probeId);
+        if (counts != null && Probe.tallies(counts, map) && probe.isUnthinned()) {
             if (Probe.tally(counts)) {
                 try {
-                    found.timeTally(map, wayIn);
-                } catch (Throwable untimed) {
+                    probe.timeTally(map, wayIn);
+                } catch (Throwable failure) {
                     // the firing is counted; one firing fewer is timed
                 }
             }
         } else {
-            tallyAlone(found, map);
+            tallyAlone(probe, map);
         }
     }
 
@@ -232,32 +232,32 @@ public final class Session {
         return probe >= 0 && probe < tallies.length ? tallies[probe] : null;
     }
 
-    private void tallyAlone(Probe found, int map) {
-        Aggregation counting = map(map);
-        if (found != null && counting != null) {
-            long run = found.fire();
+    private void tallyAlone(Probe probe, int map) {
+        Aggregation target = map(map);
+        if (probe != null && target != null) {
+            long run = probe.fire();
             if (run == Probe.REFUSED) {
                 return;
             }
             try {
-                counting.count(counting.slot(), found.countsSkipped() ? 1 : Probe.weight(run));
+                target.count(target.slot(), probe.countsSkipped() ? 1 : Probe.weight(run));
             } catch (Throwable failure) {
                 try {
-                    failed(found.id, 0, failure, run);
-                } catch (Throwable noStack) { // no call, because the stack may be at its end
-                    Interruptions interrupted = found.interruptions;
-                    synchronized (interrupted) {
-                        interrupted.errors++;
+                    failed(probe.id, 0, failure, run);
+                } catch (Throwable stackOverflow) { // no call, because the stack may be at its end
+                    Interruptions interruptions = probe.interruptions;
+                    synchronized (interruptions) {
+                        interruptions.errors++;
                     }
                 }
                 return;
             }
             try {
-                found.onlyCounts(map);
+                probe.onlyCounts(map);
                 if (Probe.isTimed(run)) {
-                    found.took(run, 0);
+                    probe.endRun(run, 0);
                 }
-            } catch (Throwable untimed) {
+            } catch (Throwable failure) {
                 // the firing is counted; one firing fewer is timed
             }
         }
@@ -284,14 +284,14 @@ public final class Session {
         if (failure != null) {
             try {
                 addingFailed(site, probe, failure, 1 - uncounted);
-            } catch (Throwable noStack) {
+            } catch (Throwable stackOverflow) {
                 Session session = SESSIONS[site >>> 24]; // null if it has ended meanwhile
                 Interruptions[] all = session == null ? null : session.interruptions;
-                Interruptions interrupted = all == null || probe >= all.length ? null : all[probe];
-                if (interrupted != null) {
-                    synchronized (interrupted) {
-                        interrupted.errors++;
-                        interrupted.firings += uncounted;
+                Interruptions interruptions = all == null || probe >= all.length ? null : all[probe];
+                if (interruptions != null) {
+                    synchronized (interruptions) {
+                        interruptions.errors++;
+                        interruptions.firings += uncounted;
                     }
                 }
             }
@@ -315,14 +315,14 @@ public final class Session {
         if (failure != null) {
             try {
                 addingFailed(site, probe, failure, 1 - uncounted);
-            } catch (Throwable noStack) {
+            } catch (Throwable stackOverflow) {
                 Session session = SESSIONS[site >>> 24]; // null if it has ended meanwhile
                 Interruptions[] all = session == null ? null : session.interruptions;
-                Interruptions interrupted = all == null || probe >= all.length ? null : all[probe];
-                if (interrupted != null) {
-                    synchronized (interrupted) {
-                        interrupted.errors++;
-                        interrupted.firings += uncounted;
+                Interruptions interruptions = all == null || probe >= all.length ? null : all[probe];
+                if (interruptions != null) {
+                    synchronized (interruptions) {
+                        interruptions.errors++;
+                        interruptions.firings += uncounted;
                     }
                 }
             }
@@ -333,10 +333,10 @@ public final class Session {
      * Calls {@link #enter} unless the budget skips the hit. Every hit that enters here fires, so most skipped hits need
      * no further check.
      */
-    private static Session enterUnlessLeftOut(int site, int probe) {
+    private static Session enterUnlessLeftOut(int site, int probeId) {
         Session session = SESSIONS[site >>> 24];
-        Probe found = session == null ? null : session.probe(probe);
-        return leavesOut(found, Stripes.owned()) ? null : enter(site, probe);
+        Probe probe = session == null ? null : session.probe(probeId);
+        return leavesOut(probe, Stripes.owned()) ? null : enter(site, probeId);
     }
 
     /**
@@ -354,13 +354,13 @@ public final class Session {
     }
 
     /** @return the failure after the firing was counted; null if there was none */
-    private static Throwable addOtherwise(int site, int probe, int map, Object key, long sample, int readings) {
-        Session session = enterUnlessLeftOut(site, probe);
-        Probe found = session == null ? null : session.probe(probe);
-        long run = found == null ? Probe.REFUSED : found.fire();
+    private static Throwable addOtherwise(int site, int probeId, int map, Object key, long sample, int readings) {
+        Session session = enterUnlessLeftOut(site, probeId);
+        Probe probe = session == null ? null : session.probe(probeId);
+        long run = probe == null ? Probe.REFUSED : probe.fire();
         if (run != Probe.REFUSED) {
             try {
-                session.add(found, map, key, sample, run, readings);
+                session.add(probe, map, key, sample, run, readings);
             } catch (Throwable failure) {
                 return failure;
             }
@@ -377,10 +377,10 @@ public final class Session {
             if (Probe.isTimed(run)) {
                 SumFastPath fastPath = sumFastPaths[probe.id];
                 if (fastPath == null || !fastPath.time(probe, key, sample, readings)) {
-                    probe.took(run, readings);
+                    probe.endRun(run, readings);
                 }
             }
-        } catch (Throwable untimed) {
+        } catch (Throwable failure) {
             // the sample was added; one firing fewer is timed
         }
     }
@@ -404,17 +404,17 @@ public final class Session {
     }
 
     /** Disables the probe until the client enables it. */
-    public void disable(int probe) {
-        Probe found = probe(probe);
-        if (found != null) {
-            found.disable(Probe.DISABLED_ITSELF);
-            tallies[probe] = null;
-            sumFastPaths[probe] = null;
+    public void disable(int id) {
+        Probe probe = probe(id);
+        if (probe != null) {
+            probe.disable(Probe.DISABLED_ITSELF);
+            tallies[id] = null;
+            sumFastPaths[id] = null;
         }
     }
 
-    public void failed(int probe, int at, Throwable t) {
-        failed(probe, at, t, 1);
+    public void failed(int probeId, int at, Throwable t) {
+        failed(probeId, at, t, 1);
     }
 
     /**
@@ -422,22 +422,22 @@ public final class Session {
      *
      * @param run the result of {@link #fired}; 0 if it was interrupted, and the firing is counted here
      */
-    public void failed(int probe, int at, Throwable t, long run) {
+    public void failed(int probeId, int at, Throwable t, long run) {
         Probe[] probes = this.probes;
-        Probe found = probe >= 0 && probe < probes.length ? probes[probe] : null;
-        if (found != null && run == 0) {
-            Interruptions interruptions = found.interruptions;
+        Probe probe = probeId >= 0 && probeId < probes.length ? probes[probeId] : null;
+        if (probe != null && run == 0) {
+            Interruptions interruptions = probe.interruptions;
             synchronized (interruptions) {
-                errors.count(probe, at, ErrorTable.kindOf(t), t);
+                errors.count(probeId, at, ErrorTable.kindOf(t), t);
                 interruptions.firings++; // no call between the two, so that both are counted or neither
             }
         } else {
-            errors.count(probe, at, ErrorTable.kindOf(t), t);
+            errors.count(probeId, at, ErrorTable.kindOf(t), t);
         }
-        if (found != null) {
+        if (probe != null) {
             try { // otherwise the error would be counted twice
-                found.fail();
-            } catch (Throwable noStack) {
+                probe.fail();
+            } catch (Throwable stackOverflow) {
                 // one failure fewer counts for the limit
             }
         }
@@ -450,8 +450,8 @@ public final class Session {
 
     /** Counts an error of the probe in whose guarded handler this thread is; −1: in none. */
     void note(int kind, int at) {
-        int here = Thread.currentThread() instanceof AgentThread ? agentProbe : -1;
-        errors.count(Guard.probe(here), at, kind, null);
+        int otherwise = Thread.currentThread() instanceof AgentThread ? agentProbe : -1;
+        errors.count(Guard.probe(otherwise), at, kind, null);
     }
 
     /**
@@ -459,9 +459,9 @@ public final class Session {
      * otherwise}.
      */
     void noteMapFull(int otherwise) {
-        Probe found = probe(Guard.probe(otherwise));
-        if (found != null) {
-            found.lose(Probe.MAP_FULL);
+        Probe probe = probe(Guard.probe(otherwise));
+        if (probe != null) {
+            probe.lose(Probe.MAP_FULL);
         }
     }
 
@@ -479,11 +479,11 @@ public final class Session {
 
     /** The growth of the map per second since the probe's last call, or since the start. Called by agent threads. */
     public double rate(int map, int probe) {
-        Aggregation found = map(map);
-        return found == null ? 0 : rates.of(map, probe, found.total(), startedNanos, System.nanoTime());
+        Aggregation target = map(map);
+        return target == null ? 0 : rates.of(map, probe, target.total(), startedNanos, System.nanoTime());
     }
 
-    /** The most frames of a stack that are captured. */
+    /** The largest number of frames of a stack that are captured. */
     public int mostFrames() {
         return limits.frames;
     }
@@ -540,7 +540,7 @@ public final class Session {
                 // session.
                 lastSlot = slot;
                 Session session = new Session(limits, slot, pid);
-                Guard.turn(System.nanoTime()); // handlers that run before the first drain have this era
+                Guard.advanceEra(System.nanoTime()); // handlers that run before the first drain have this era
                 SESSIONS[slot] = session;
                 return session;
             }
@@ -585,12 +585,12 @@ public final class Session {
         if (id < 0 || id >= MAX_MAPS) {
             throw new IllegalArgumentException("map id " + id);
         }
-        Aggregation[] grown = new Aggregation[Math.max(maps.length, id + 1)];
-        System.arraycopy(maps, 0, grown, 0, maps.length);
-        if (grown[id] == null) {
-            grown[id] = new Aggregation(this, id, kind, keys, precision, capacity, parameters);
+        Aggregation[] newMaps = new Aggregation[Math.max(maps.length, id + 1)];
+        System.arraycopy(maps, 0, newMaps, 0, maps.length);
+        if (newMaps[id] == null) {
+            newMaps[id] = new Aggregation(this, id, kind, keys, precision, capacity, parameters);
         }
-        maps = grown;
+        maps = newMaps;
     }
 
     /**
@@ -602,35 +602,35 @@ public final class Session {
         if (id < 0 || id >= MAX_PROBES) {
             throw new IllegalArgumentException("probe id " + id);
         }
-        Probe[] grown = new Probe[Math.max(probes.length, id + 1)];
-        System.arraycopy(probes, 0, grown, 0, probes.length);
-        if (grown[id] == null) {
-            grown[id] = new Probe(id, budget);
+        Probe[] newProbes = new Probe[Math.max(probes.length, id + 1)];
+        System.arraycopy(probes, 0, newProbes, 0, probes.length);
+        if (newProbes[id] == null) {
+            newProbes[id] = new Probe(id, budget);
         }
-        long[][] tallied = new long[grown.length][];
-        SumFastPath[] added = new SumFastPath[grown.length];
-        System.arraycopy(tallies, 0, tallied, 0, tallies.length);
-        System.arraycopy(sumFastPaths, 0, added, 0, sumFastPaths.length);
-        tallies = tallied;
-        sumFastPaths = added;
-        Interruptions[] interrupted = new Interruptions[grown.length];
-        for (Probe probe : grown) {
+        long[][] newTallies = new long[newProbes.length][];
+        SumFastPath[] newFastPaths = new SumFastPath[newProbes.length];
+        System.arraycopy(tallies, 0, newTallies, 0, tallies.length);
+        System.arraycopy(sumFastPaths, 0, newFastPaths, 0, sumFastPaths.length);
+        tallies = newTallies;
+        sumFastPaths = newFastPaths;
+        Interruptions[] newInterruptions = new Interruptions[newProbes.length];
+        for (Probe probe : newProbes) {
             if (probe != null) {
-                interrupted[probe.id] = probe.interruptions;
+                newInterruptions[probe.id] = probe.interruptions;
             }
         }
-        interruptions = interrupted;
-        probes = grown;
-        for (Probe probe : grown) {
+        interruptions = newInterruptions;
+        probes = newProbes;
+        for (Probe probe : newProbes) {
             if (probe != null && !probe.enabled) { // it may just have disabled itself
-                tallied[probe.id] = null;
-                added[probe.id] = null;
+                newTallies[probe.id] = null;
+                newFastPaths[probe.id] = null;
             }
         }
         synchronized (Session.class) {
             if (SESSIONS[slot] == this) {
-                TALLIES[slot] = tallied;
-                SUM_FAST_PATHS[slot] = added;
+                TALLIES[slot] = newTallies;
+                SUM_FAST_PATHS[slot] = newFastPaths;
             }
         }
     }
@@ -642,15 +642,15 @@ public final class Session {
      * @param group the probe with which this one decides, and whose parameters apply: a lower id, or its own
      * @throws IllegalArgumentException if there is no such probe, or if a number is out of range
      */
-    public synchronized void sampling(int probe, int mode, double parameter, boolean adaptive, int group) {
-        Probe found = probe(probe);
-        Probe first = probe(group);
-        if (found == null || first == null) {
-            throw new IllegalArgumentException("probe ids " + probe + " and " + group);
+    public synchronized void sampling(int id, int mode, double parameter, boolean adaptive, int group) {
+        Probe probe = probe(id);
+        Probe groupLeader = probe(group);
+        if (probe == null || groupLeader == null) {
+            throw new IllegalArgumentException("probe ids " + id + " and " + group);
         }
-        found.group = group;
+        probe.group = group;
         if (mode != 0) {
-            found.sampler = first == found ? new Sampler(mode, parameter, adaptive) : first.sampler;
+            probe.sampler = groupLeader == probe ? new Sampler(mode, parameter, adaptive) : groupLeader.sampler;
         }
     }
 
@@ -659,21 +659,21 @@ public final class Session {
      *
      * @param host the probe that decides which hits fire: itself, or the one whose handler contains it
      */
-    public synchronized void feeds(int host, int[] maps) {
-        Probe found = probe(host);
+    public synchronized void addTargets(int host, int[] maps) {
+        Probe probe = probe(host);
         for (int id : maps) {
             Aggregation map = map(id);
-            if (map != null && found != null) {
-                map.isFedBy(found);
+            if (map != null && probe != null) {
+                map.addSource(probe);
             }
         }
     }
 
     /** Lets the map evict a key for a new one when it is full. */
-    public void evict(int map) {
-        Aggregation found = map(map);
-        if (found != null) {
-            found.evict();
+    public void evict(int id) {
+        Aggregation map = map(id);
+        if (map != null) {
+            map.evict();
         }
     }
 
@@ -681,22 +681,22 @@ public final class Session {
      * Sets the limits: all firings, firings a second, ns until the probe is disabled, and failures until then; 0: no
      * limit.
      */
-    public void limit(int probe, long firings, long perSecond, long nanos, long failures) {
-        Probe found = probe(probe);
-        if (found != null) {
-            found.limit(firings, perSecond, nanos, failures);
-            settle(found);
+    public void limit(int id, long firings, long perSecond, long nanos, long failures) {
+        Probe probe = probe(id);
+        if (probe != null) {
+            probe.limit(firings, perSecond, nanos, failures);
+            settle(probe);
         }
     }
 
     /** Sets the limits except the failures, and counts from now on. @return false if there is no such probe */
-    public boolean limit(int probe, long firings, long perSecond, long nanos) {
-        Probe found = probe(probe);
-        if (found != null) {
-            found.limit(firings, perSecond, nanos);
-            settle(found);
+    public boolean limit(int id, long firings, long perSecond, long nanos) {
+        Probe probe = probe(id);
+        if (probe != null) {
+            probe.limit(firings, perSecond, nanos);
+            settle(probe);
         }
-        return found != null;
+        return probe != null;
     }
 
     /**
@@ -705,27 +705,27 @@ public final class Session {
      * @throws IllegalArgumentException if the probe does not sample or decides with another, or if a number is out
      * of range
      */
-    public synchronized void resample(int probe, int mode, double parameter, boolean adaptive) {
-        Probe found = probe(probe);
-        if (found == null || found.sampler == null || found.group != probe) {
-            throw new IllegalArgumentException("probe " + probe + " does not sample by itself");
+    public synchronized void resample(int id, int mode, double parameter, boolean adaptive) {
+        Probe probe = probe(id);
+        if (probe == null || probe.sampler == null || probe.group != id) {
+            throw new IllegalArgumentException("probe " + id + " does not sample by itself");
         }
         Sampler sampler = new Sampler(mode, parameter, adaptive);
         for (Probe member : probes) {
-            if (member != null && member.group == probe) {
+            if (member != null && member.group == id) {
                 member.sample(sampler);
             }
         }
     }
 
     /** @return false if there is no such probe */
-    public boolean setEnabled(int probe, boolean on) {
-        Probe found = probe(probe);
-        if (found != null) {
-            found.enable(on);
-            settle(found);
+    public boolean setEnabled(int id, boolean on) {
+        Probe probe = probe(id);
+        if (probe != null) {
+            probe.enable(on);
+            settle(probe);
         }
-        return found != null;
+        return probe != null;
     }
 
     /** Enables the probes with a level from 1 to this one, and disables those with a higher level. */
@@ -738,31 +738,31 @@ public final class Session {
     }
 
     /** Sets the level of a probe. Below 0 it has none, and {@link #setLevel} does not change it. */
-    public void level(int probe, int level) {
-        Probe found = probe(probe);
-        if (found != null) {
-            found.level = level;
+    public void level(int id, int level) {
+        Probe probe = probe(id);
+        if (probe != null) {
+            probe.level = level;
         }
     }
 
     /** The number of probes, and the number of enabled ones. */
     public int[] probeCounts() {
         int all = 0;
-        int enabled = 0;
+        int enabledCount = 0;
         for (Probe probe : probes) {
             if (probe != null) {
                 all++;
-                enabled += probe.enabled ? 1 : 0;
+                enabledCount += probe.enabled ? 1 : 0;
             }
         }
-        return new int[] {all, enabled};
+        return new int[] {all, enabledCount};
     }
 
     /** Called by the event thread. Counts a record that was taken from the buffers and that no client took in time. */
-    public void forgotten(int probe) {
-        Probe found = probe(probe);
-        if (found != null) {
-            found.forgotten++;
+    public void countForgotten(int id) {
+        Probe probe = probe(id);
+        if (probe != null) {
+            probe.forgottenRecords++;
         }
     }
 
@@ -770,10 +770,10 @@ public final class Session {
      * Called by the event thread when a client leaves. Counts the records that were sent to this and earlier clients: all records taken
      * from the buffers, except forgotten ones and, by probe, records that are still kept.
      */
-    public void handOver(long[] kept) {
+    public void handOver(long[] keptRecords) {
         for (Probe probe : probes) {
             if (probe != null) {
-                probe.handedOver = probe.delivered - probe.forgotten - kept[probe.id];
+                probe.handedOverRecords = probe.deliveredRecords - probe.forgottenRecords - keptRecords[probe.id];
             }
         }
     }
@@ -786,7 +786,7 @@ public final class Session {
         for (Probe probe : probes) {
             if (probe != null) {
                 out.u4(probe.id);
-                out.u8(probe.handedOver);
+                out.u8(probe.handedOverRecords);
                 rows++;
             }
         }
@@ -850,7 +850,7 @@ public final class Session {
     }
 
     /** Counts an event that could not be reported to a probe as an error of the probe. */
-    public void missed(int probe) {
+    public void countMissed(int probe) {
         errors.count(probe, 0, ProbeError.KIND_RING_FULL, null);
     }
 
@@ -867,14 +867,14 @@ public final class Session {
             throw new IllegalArgumentException("site id " + id);
         }
         int n = id & 0xFFFFFF;
-        Site[] now = sites;
-        if (n >= now.length) {
-            Site[] grown = new Site[Math.max(64, Math.max(n + 1, now.length + (now.length >> 1)))];
-            System.arraycopy(now, 0, grown, 0, now.length);
-            now = grown;
+        Site[] oldSites = sites;
+        if (n >= oldSites.length) {
+            Site[] newSites = new Site[Math.max(64, Math.max(n + 1, oldSites.length + (oldSites.length >> 1)))];
+            System.arraycopy(oldSites, 0, newSites, 0, oldSites.length);
+            oldSites = newSites;
         }
-        now[n] = new Site(className, method, descriptor, line, targetClass, targetMember, loader);
-        sites = now;
+        oldSites[n] = new Site(className, method, descriptor, line, targetClass, targetMember, loader);
+        sites = oldSites;
     }
 
     /**
@@ -890,7 +890,7 @@ public final class Session {
 
     /** {@code now} is the time by which unfinished records and handlers are given up. */
     int drain(byte[] target, long now) {
-        Guard.turn(now);
+        Guard.advanceEra(now);
         stacks.sweep(now);
         if (threadRows != null) {
             threadRows.sweep(now);

@@ -2,12 +2,12 @@ package btpy.runtime;
 
 /**
  * The variables of a script for something that several threads may use at the same time ({@code state(object).x}), at
- * most {@value #MOST}: integers, doubles, and references in the form in which maps store them ({@link Keys}). Adding to
- * a variable is atomic, and no method takes a lock. All methods accept null for an owner without variables.
+ * most {@value #MAX_VARIABLES}: integers, doubles, and references in the form in which maps store them ({@link Keys}).
+ * Adding to a variable is atomic, and no method takes a lock. All methods accept null for an owner without variables.
  */
 public final class SharedValues {
-    /** The most variables of all scripts. */
-    static final int MOST = 32;
+    /** The largest number of variables of all scripts. */
+    static final int MAX_VARIABLES = 32;
 
     private static final Memory MEMORY = Memory.instance();
     private static final long PRESENT = MEMORY.fieldOffset(SharedValues.class, "present");
@@ -32,39 +32,39 @@ public final class SharedValues {
 
     private SharedValues(int first, int end) {
         this.first = first;
-        this.end = end < MOST ? end : MOST;
+        this.end = end < MAX_VARIABLES ? end : MAX_VARIABLES;
     }
 
     // Handlers call the methods below.
 
-    public static boolean has(SharedValues of, int variable) {
-        SharedValues block = block(of, variable);
+    public static boolean has(SharedValues values, int variable) {
+        SharedValues block = block(values, variable);
         return block != null && block.has(variable - block.first);
     }
 
-    public static long number(SharedValues of, int variable) {
-        SharedValues block = block(of, variable);
+    public static long number(SharedValues values, int variable) {
+        SharedValues block = block(values, variable);
         if (block == null || !block.has(variable - block.first)) {
             throw ProbeError.NULL_OPERAND;
         }
         return block.number(variable - block.first);
     }
 
-    public static double real(SharedValues of, int variable) {
-        return Double.longBitsToDouble(number(of, variable));
+    public static double real(SharedValues values, int variable) {
+        return Double.longBitsToDouble(number(values, variable));
     }
 
     /** Returns null if the variable has no value. */
-    public static Object boxedNumber(SharedValues of, int variable) {
-        return has(of, variable) ? Long.valueOf(number(of, variable)) : null;
+    public static Object boxedNumber(SharedValues values, int variable) {
+        return has(values, variable) ? Long.valueOf(number(values, variable)) : null;
     }
 
-    public static Object boxedReal(SharedValues of, int variable) {
-        return has(of, variable) ? Double.valueOf(real(of, variable)) : null;
+    public static Object boxedReal(SharedValues values, int variable) {
+        return has(values, variable) ? Double.valueOf(real(values, variable)) : null;
     }
 
-    public static Object value(SharedValues of, int variable) {
-        SharedValues block = block(of, variable);
+    public static Object value(SharedValues values, int variable) {
+        SharedValues block = block(values, variable);
         if (block == null || !block.has(variable - block.first)) {
             return null;
         }
@@ -72,21 +72,21 @@ public final class SharedValues {
         return references == null ? null : Keys.shown(references[variable - block.first]);
     }
 
-    public static void setNumber(SharedValues of, int variable, long value) {
-        SharedValues block = block(of, variable);
+    public static void setNumber(SharedValues values, int variable, long value) {
+        SharedValues block = block(values, variable);
         if (block != null) {
             MEMORY.putLongRelease(block.numbers(), at(variable - block.first), value);
             block.mark(variable - block.first, true);
         }
     }
 
-    public static void setReal(SharedValues of, int variable, double value) {
-        setNumber(of, variable, Double.doubleToRawLongBits(value));
+    public static void setReal(SharedValues values, int variable, double value) {
+        setNumber(values, variable, Double.doubleToRawLongBits(value));
     }
 
     /** Sets a variable. Null removes its value. */
-    public static void set(SharedValues of, int variable, Object value, Session session) {
-        SharedValues block = block(of, variable);
+    public static void set(SharedValues values, int variable, Object value, Session session) {
+        SharedValues block = block(values, variable);
         if (block == null) {
             return;
         }
@@ -94,32 +94,32 @@ public final class SharedValues {
         if (value == null) {
             block.forget(index);
         } else {
-            block.references()[index] = Keys.held(value, session.limits.chars);
+            block.references()[index] = Keys.store(value, session.limits.chars);
             block.mark(index, true);
         }
     }
 
     /** Adds to a variable. A variable without a value counts as 0. */
-    public static void addNumber(SharedValues of, int variable, long value) {
-        SharedValues block = block(of, variable);
+    public static void addNumber(SharedValues values, int variable, long value) {
+        SharedValues block = block(values, variable);
         if (block != null) {
             MEMORY.getAndAddLong(block.numbers(), at(variable - block.first), value);
             block.mark(variable - block.first, true);
         }
     }
 
-    public static void addReal(SharedValues of, int variable, double value) {
-        SharedValues block = block(of, variable);
+    public static void addReal(SharedValues values, int variable, double value) {
+        SharedValues block = block(values, variable);
         if (block == null) {
             return;
         }
         int index = variable - block.first;
         long[] numbers = block.numbers();
-        long before;
+        long oldBits;
         do {
-            before = MEMORY.getLongVolatile(numbers, at(index));
+            oldBits = MEMORY.getLongVolatile(numbers, at(index));
         } while (!MEMORY.compareAndSetLong(
-                numbers, at(index), before, Double.doubleToRawLongBits(Double.longBitsToDouble(before) + value)));
+                numbers, at(index), oldBits, Double.doubleToRawLongBits(Double.longBitsToDouble(oldBits) + value)));
         block.mark(index, true);
     }
 
@@ -127,18 +127,18 @@ public final class SharedValues {
 
     /** Makes space for the variables of a later script. */
     void widen(int variables) {
-        int wanted = variables < MOST ? variables : MOST;
-        SharedValues last = this;
-        while (last.end < wanted) {
-            if (last.more == null) {
-                MEMORY.compareAndSetReference(last, MORE, null, new SharedValues(last.end, wanted));
+        int limit = variables < MAX_VARIABLES ? variables : MAX_VARIABLES;
+        SharedValues lastBlock = this;
+        while (lastBlock.end < limit) {
+            if (lastBlock.more == null) {
+                MEMORY.compareAndSetReference(lastBlock, MORE, null, new SharedValues(lastBlock.end, limit));
             }
-            last = (SharedValues) MEMORY.getReferenceVolatile(last, MORE);
+            lastBlock = (SharedValues) MEMORY.getReferenceVolatile(lastBlock, MORE);
         }
     }
 
-    private static SharedValues block(SharedValues of, int variable) {
-        SharedValues block = of;
+    private static SharedValues block(SharedValues values, int variable) {
+        SharedValues block = values;
         while (block != null && variable >= block.end) {
             block = block.more;
         }
@@ -168,13 +168,13 @@ public final class SharedValues {
 
     private void mark(int index, boolean isPresent) {
         long bit = 1L << index;
-        long before;
+        long oldPresent;
         do {
-            before = MEMORY.getLongVolatile(this, PRESENT);
-            if ((before & bit) != 0 == isPresent) {
+            oldPresent = MEMORY.getLongVolatile(this, PRESENT);
+            if ((oldPresent & bit) != 0 == isPresent) {
                 return;
             }
-        } while (!MEMORY.compareAndSetLong(this, PRESENT, before, before ^ bit));
+        } while (!MEMORY.compareAndSetLong(this, PRESENT, oldPresent, oldPresent ^ bit));
     }
 
     private long[] numbers() {

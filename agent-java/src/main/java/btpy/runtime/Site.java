@@ -21,40 +21,40 @@ public final class Site {
         this.loader = loader;
     }
 
-    public static String className(Session session, int site) {
-        Site found = session.site(site);
-        return found == null ? null : found.className;
+    public static String className(Session session, int siteId) {
+        Site site = session.site(siteId);
+        return site == null ? null : site.className;
     }
 
-    public static String methodName(Session session, int site) {
-        Site found = session.site(site);
-        return found == null ? null : found.method;
+    public static String methodName(Session session, int siteId) {
+        Site site = session.site(siteId);
+        return site == null ? null : site.method;
     }
 
-    public static String signature(Session session, int site) {
-        Site found = session.site(site);
-        return found == null ? null : found.descriptor;
+    public static String signature(Session session, int siteId) {
+        Site site = session.site(siteId);
+        return site == null ? null : site.descriptor;
     }
 
-    public static int line(Session session, int site) {
-        Site found = session.site(site);
-        return found == null ? 0 : found.line;
+    public static int line(Session session, int siteId) {
+        Site site = session.site(siteId);
+        return site == null ? 0 : site.line;
     }
 
-    public static String targetClass(Session session, int site) {
-        Site found = session.site(site);
-        return found == null ? null : found.targetClass;
+    public static String targetClass(Session session, int siteId) {
+        Site site = session.site(siteId);
+        return site == null ? null : site.targetClass;
     }
 
     /** Returns the name of the method or field that the instruction names. */
-    public static String targetMember(Session session, int site) {
-        Site found = session.site(site);
-        return found == null ? null : found.targetMember;
+    public static String targetMember(Session session, int siteId) {
+        Site site = session.site(siteId);
+        return site == null ? null : site.targetMember;
     }
 
     /** Returns the name of the loader of the class. */
-    public static String loader(Session session, int site) {
-        Site found = session.site(site);
-        return found == null ? null : found.loader;
+    public static String loader(Session session, int siteId) {
+        Site site = session.site(siteId);
+        return site == null ? null : site.loader;
     }
 }

@@ -16,7 +16,7 @@ final class Skips {
     /** Excludes the hits skipped so far from later reports. */
     void take() {
         skippedBefore = probe.uncounted();
-        restedBefore = probe.rested();
+        restedBefore = probe.restedNanos();
     }
 
     /**
@@ -26,25 +26,25 @@ final class Skips {
      * @param take whether later reports exclude them
      */
     static void write(Skips[] all, boolean take, Output out) {
-        long skipped = 0;
+        long skippedHits = 0;
         long factor = 1;
-        long pending = 0;
-        long rested = 0;
-        for (Skips of : all) {
-            long now = of.probe.uncounted();
-            if (now > of.skippedBefore) {
-                skipped += now - of.skippedBefore;
-                factor = Math.max(factor, of.probe.largestFactor());
-                pending += of.probe.pending();
+        long pendingHits = 0;
+        long restedNanos = 0;
+        for (Skips probeSkips : all) {
+            long uncounted = probeSkips.probe.uncounted();
+            if (uncounted > probeSkips.skippedBefore) {
+                skippedHits += uncounted - probeSkips.skippedBefore;
+                factor = Math.max(factor, probeSkips.probe.largestFactor());
+                pendingHits += probeSkips.probe.pending();
             }
-            rested = Math.max(rested, of.probe.rested() - of.restedBefore);
+            restedNanos = Math.max(restedNanos, probeSkips.probe.restedNanos() - probeSkips.restedBefore);
             if (take) {
-                of.take();
+                probeSkips.take();
             }
         }
-        out.u8(skipped);
+        out.u8(skippedHits);
         out.u4((int) Math.min(Integer.MAX_VALUE, factor));
-        out.u8(pending);
-        out.u8(rested);
+        out.u8(pendingHits);
+        out.u8(restedNanos);
     }
 }

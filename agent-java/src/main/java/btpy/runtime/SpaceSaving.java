@@ -22,7 +22,7 @@ final class SpaceSaving {
     private static final long TAKEN = 1L << 62;
 
     static final class Counter {
-        /** The value in the form of {@link Keys#held}. */
+        /** The value in the form of {@link Keys#store}. */
         final Object value;
         final int hash;
         final long error;
@@ -47,14 +47,14 @@ final class SpaceSaving {
     static void add(Object[] counters, Object value, int limit, long weight) {
         int hash = Keys.hash(value, limit);
         int first = (hash ^ hash >>> 16) * SET & counters.length - 1;
-        Object held = null;
+        Object stored = null;
         for (int attempt = 0; attempt < TRIES; attempt++) {
             int free = -1;
-            Counter least = null;
-            long leastCount = 0;
-            int leastAt = 0;
-            Counter found = null;
-            int foundAt = 0;
+            Counter smallest = null;
+            long smallestCount = 0;
+            int smallestAt = 0;
+            Counter match = null;
+            int matchAt = 0;
             for (int at = first; at < first + SET; at++) {
                 Counter counter = (Counter) MEMORY.getReferenceVolatile(counters, offset(at));
                 if (counter == null) {
@@ -62,37 +62,39 @@ final class SpaceSaving {
                     break;
                 }
                 if (counter.hash == hash && Keys.same(counter.value, value, limit)) {
-                    found = counter;
-                    foundAt = at;
+                    match = counter;
+                    matchAt = at;
                     break;
                 }
                 long count = MEMORY.getLongVolatile(counter, COUNT);
-                if (count >= 0 && (least == null || count < leastCount)) {
-                    least = counter;
-                    leastCount = count;
-                    leastAt = at;
+                if (count >= 0 && (smallest == null || count < smallestCount)) {
+                    smallest = counter;
+                    smallestCount = count;
+                    smallestAt = at;
                 }
             }
-            if (found != null) {
-                long before = MEMORY.getAndAddLong(found, COUNT, weight);
-                if (before >= 0) {
+            if (match != null) {
+                long oldCount = MEMORY.getAndAddLong(match, COUNT, weight);
+                if (oldCount >= 0) {
                     return;
                 }
-                if ((before & TAKEN) != 0) { // the thread that took it has not freed its place yet
-                    MEMORY.compareAndSetReference(counters, offset(foundAt), found, null);
+                if ((oldCount & TAKEN) != 0) { // the thread that took it has not freed its place yet
+                    MEMORY.compareAndSetReference(counters, offset(matchAt), match, null);
                 }
                 continue;
             }
-            if (held == null) {
-                held = Keys.held(value, limit);
+            if (stored == null) {
+                stored = Keys.store(value, limit);
             }
             if (free >= 0) {
-                if (MEMORY.compareAndSetReference(counters, offset(free), null, new Counter(held, hash, 0, weight))) {
+                if (MEMORY.compareAndSetReference(counters, offset(free), null, new Counter(stored, hash, 0, weight))) {
                     return;
                 }
-            } else if (least != null && MEMORY.compareAndSetLong(least, COUNT, leastCount, leastCount + FROZEN)) {
+            } else if (smallest != null
+                    && MEMORY.compareAndSetLong(smallest, COUNT, smallestCount, smallestCount + FROZEN)) {
                 MEMORY.compareAndSetReference(
-                        counters, offset(leastAt), least, new Counter(held, hash, leastCount, leastCount + weight));
+                        counters, offset(smallestAt), smallest,
+                                new Counter(stored, hash, smallestCount, smallestCount + weight));
                 return;
             }
         }
@@ -117,18 +119,18 @@ final class SpaceSaving {
         return counter;
     }
 
-    /** The most times that a value without a counter was seen: the largest of the smallest counts of all full sets. */
+    /** How often a value without a counter was seen at most: the largest of the smallest counts of all full sets. */
     static long unseen(Object[] counters) {
-        long most = 0;
+        long largest = 0;
         for (int first = 0; first < counters.length; first += SET) {
-            long least = Long.MAX_VALUE;
+            long smallest = Long.MAX_VALUE;
             for (int at = first; at < first + SET; at++) {
                 Counter counter = (Counter) MEMORY.getReferenceVolatile(counters, offset(at));
-                least = Math.min(least, counter == null ? 0 : count(counter));
+                smallest = Math.min(smallest, counter == null ? 0 : count(counter));
             }
-            most = Math.max(most, least);
+            largest = Math.max(largest, smallest);
         }
-        return most;
+        return largest;
     }
 
     static long count(Counter counter) {

@@ -48,21 +48,21 @@ public final class Spans {
     }
 
     /** Ends a span of {@link #enter}, even where spans above have not ended. */
-    public static void leave(int site, int probe, Object entered) {
+    public static void leave(int site, int probe, Object token) {
         Session session = Session.of(site);
-        if (session != null && session.spans != null && entered instanceof OpenSpan) {
-            session.spans.close((OpenSpan) entered);
+        if (session != null && session.spans != null && token instanceof OpenSpan) {
+            session.spans.close((OpenSpan) token);
         }
     }
 
     /** Whether the firing has a span that it has not written yet. */
-    public static boolean take(Object entered) {
-        return entered instanceof OpenSpan && ((OpenSpan) entered).take();
+    public static boolean take(Object token) {
+        return token instanceof OpenSpan && ((OpenSpan) token).take();
     }
 
     /** 32 hexadecimal digits. */
-    public static String traceId(Session session, Object entered) {
-        OpenSpan span = (OpenSpan) entered;
+    public static String traceId(Session session, Object token) {
+        OpenSpan span = (OpenSpan) token;
         if (span.traceId != null) {
             return span.traceId;
         }
@@ -73,18 +73,18 @@ public final class Spans {
     }
 
     /** 16 hexadecimal digits. */
-    public static String spanId(Session session, Object entered) {
-        return text(((OpenSpan) entered).id);
+    public static String spanId(Session session, Object token) {
+        return text(((OpenSpan) token).id);
     }
 
     /** 16 hexadecimal digits; null: the span has no parent. */
-    public static String parentId(Session session, Object entered) {
-        OpenSpan span = (OpenSpan) entered;
-        return span.parent == null ? span.current : text(span.parent.id);
+    public static String parentId(Session session, Object token) {
+        OpenSpan span = (OpenSpan) token;
+        return span.parent == null ? span.applicationSpan : text(span.parent.id);
     }
 
-    public static long flags(Session session, Object entered) {
-        return ((OpenSpan) entered).flags;
+    public static long flags(Session session, Object token) {
+        return ((OpenSpan) token).flags;
     }
 
     private static Object begin(int site, int probe, boolean encloses) {
@@ -97,7 +97,7 @@ public final class Spans {
             return null;
         }
         try {
-            Spans spans = session.spans == null ? made(session) : session.spans;
+            Spans spans = session.spans == null ? getOrCreate(session) : session.spans;
             return spans.open(session, probe, encloses);
         } finally {
             try {
@@ -108,10 +108,10 @@ public final class Spans {
         }
     }
 
-    private static Spans made(Session session) {
+    private static Spans getOrCreate(Session session) {
         long traces = mixed(session.limits.hash.of("traces") + session.startedNanos());
-        Spans made = new Spans(traces == 0 ? 1 : traces, mixed(traces + session.pid()));
-        MEMORY.compareAndSetReference(session, SPANS, null, made);
+        Spans newSpans = new Spans(traces == 0 ? 1 : traces, mixed(traces + session.pid()));
+        MEMORY.compareAndSetReference(session, SPANS, null, newSpans);
         return (Spans) MEMORY.getReferenceVolatile(session, SPANS);
     }
 
@@ -120,13 +120,13 @@ public final class Spans {
         int entry = threads.find(thread);
         OpenSpan outer = entry < 0 ? null : innermost[entry];
         String trace = null;
-        String current = null;
+        String applicationSpan = null;
         Object flags = null;
         for (TraceLibrary library : Contexts.traces()) {
             Object ids = trace == null ? library.current(session, probe, 0) : null;
             if (ids != null) {
                 trace = library.traceId(ids);
-                current = library.spanId(ids);
+                applicationSpan = library.spanId(ids);
                 flags = library.flags(ids);
             }
         }
@@ -134,7 +134,9 @@ public final class Spans {
         if ((bits & SAMPLED) == 0) {
             return null;
         }
-        OpenSpan span = new OpenSpan(newId(), trace, current, isSame(outer, trace, current) ? outer : null, bits, outer);
+        OpenSpan span =
+                new OpenSpan(newId(), trace, applicationSpan, isSame(outer, trace, applicationSpan) ? outer
+                        : null, bits, outer);
         if (encloses) {
             if (entry < 0) {
                 entry = threads.claim(thread);
@@ -149,17 +151,18 @@ public final class Spans {
     }
 
     /** Whether a span with this context began where {@code outer} did, so that no span of the application is between them. */
-    private static boolean isSame(OpenSpan outer, String trace, String current) {
+    private static boolean isSame(OpenSpan outer, String trace, String applicationSpan) {
         if (outer == null || trace == null || outer.traceId == null) {
             return outer != null && trace == null && outer.traceId == null;
         }
-        return current != null && outer.current != null && Strings.equal(outer.current, current) && Strings.equal(outer.traceId, trace);
+        return applicationSpan != null && outer.applicationSpan != null
+                && Strings.equal(outer.applicationSpan, applicationSpan) && Strings.equal(outer.traceId, trace);
     }
 
     private void close(OpenSpan span) {
         int entry = threads.find(Threads.id());
-        OpenSpan last = entry < 0 ? null : innermost[entry];
-        if (last == null || last.depth < span.depth) {
+        OpenSpan innermostSpan = entry < 0 ? null : innermost[entry];
+        if (innermostSpan == null || innermostSpan.depth < span.depth) {
             return;
         }
         innermost[entry] = span.outer;

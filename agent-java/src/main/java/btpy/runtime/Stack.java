@@ -50,17 +50,18 @@ public final class Stack {
     }
 
     /**
-     * Like {@link #here}, without frames of classes that match one of the globs {@code skipped}, which are separated by commas.
+     * Like {@link #here}, without frames of classes that match one of the globs {@code globs}, which are separated by
+     * commas.
      */
-    public static Object hereWithout(Session session, int most, String skipped) {
-        return session.stacks.intern(Frames.current(session.limits.frames).without(skipped, frames(session, most)));
+    public static Object hereWithout(Session session, int most, String globs) {
+        return session.stacks.intern(Frames.current(session.limits.frames).without(globs, frames(session, most)));
     }
 
-    public static Object ofWithout(Session session, Object throwable, int most, String skipped) {
+    public static Object ofWithout(Session session, Object throwable, int most, String globs) {
         return throwable == null
                 ? null
                 : session.stacks.intern(
-                        Frames.of((Throwable) throwable, session.limits.frames).without(skipped, frames(session, most)));
+                        Frames.of((Throwable) throwable, session.limits.frames).without(globs, frames(session, most)));
     }
 
     /** Returns one frame of this thread, as {@code Class.method:line}; null past the end. */
@@ -75,18 +76,20 @@ public final class Stack {
     }
 
     /**
-     * As {@link #frameHere}, but counts only frames whose class matches none of the globs {@code skipped}. Frameworks
+     * As {@link #frameHere}, but counts only frames whose class matches none of the globs {@code globs}. Frameworks
      * may have many frames, so {@link StackTable#MOST_SEARCHED} frames are searched.
      */
-    public static String frameHereWithout(Session session, int index, String skipped) {
-        return index < 0 ? null : session.stacks.frame(new Throwable(), index, skipped);
+    public static String frameHereWithout(Session session, int index, String globs) {
+        return index < 0 ? null : session.stacks.frame(new Throwable(), index, globs);
     }
 
-    public static String frameOfWithout(Session session, Object throwable, int index, String skipped) {
-        return throwable == null || index < 0 ? null : session.stacks.exceptionFrame((Throwable) throwable, index, skipped);
+    public static String frameOfWithout(Session session, Object throwable, int index, String globs) {
+        return throwable == null || index < 0 ? null
+                : session.stacks.exceptionFrame((Throwable) throwable, index, globs);
     }
 
-    private static int frames(Session session, int asked) {
-        return asked < 0 ? 0 : asked < session.limits.frames ? asked : session.limits.frames;
+    private static int frames(Session session, int requestedFrames) {
+        return requestedFrames < 0 ? 0 : requestedFrames < session.limits.frames ? requestedFrames
+                : session.limits.frames;
     }
 }

@@ -26,13 +26,13 @@ final class StackLookup {
      * of the hash.
      */
     private static final int OWN_FRAMES = 2;
-    /** The most frames of a trace that is stored. */
+    /** The largest number of frames of a stored trace. */
     private static final int MOST_FRAMES = 256;
     private static final long KEPT_NANOS = 5_000_000_000L;
     private static final long FACTOR = 0x9E3779B97F4A7C15L;
 
-    private volatile Trace[] known = new Trace[0];
-    private long forgotten;
+    private volatile Trace[] traces = new Trace[0];
+    private long forgottenNanos;
 
     /** A trace and its result for a key. */
     private static final class Trace {
@@ -43,16 +43,16 @@ final class StackLookup {
         final Object[] classes;
         /** Whether the trace ends after these frames. */
         final boolean whole;
-        final Object found;
+        final Object result;
 
-        Trace(int hash, int key, Object[] chunk, int count, boolean whole, Object found) {
+        Trace(int hash, int key, Object[] chunk, int count, boolean whole, Object result) {
             this.hash = hash;
             this.key = key;
             this.methods = new short[count];
             this.positions = new int[count];
             this.classes = new Object[count];
             this.whole = whole;
-            this.found = found;
+            this.result = result;
             for (int from = 0; from < count; from += CHUNK, chunk = (Object[]) chunk[NEXT]) {
                 int length = Math.min(CHUNK, count - from);
                 System.arraycopy(chunk[METHODS], 0, methods, from, length);
@@ -113,8 +113,8 @@ final class StackLookup {
     }
 
     /** Returns the raw trace of a new Throwable; null if this JVM does not provide it. */
-    static Object[] of(Throwable here) {
-        Object trace = BACKTRACE < 0 ? null : MEMORY.getReference(here, BACKTRACE);
+    static Object[] of(Throwable throwable) {
+        Object trace = BACKTRACE < 0 ? null : MEMORY.getReference(throwable, BACKTRACE);
         if (!(trace instanceof Object[])) {
             return null;
         }
@@ -130,16 +130,17 @@ final class StackLookup {
     }
 
     /**
-     * Returns the stored result of a trace for a key; null if there is none. {@code deciding}: as in {@link #remember}.
+     * Returns the stored result of a trace for a key; null if there is none. {@code decidingFrames}: as in {@link
+     * #remember}.
      */
-    Object find(Object[] trace, int key, int deciding) {
-        Trace[] known = this.known;
-        if (known.length > 0) {
-            int hash = hash(trace, key, deciding);
+    Object find(Object[] trace, int key, int decidingFrames) {
+        Trace[] traces = this.traces;
+        if (traces.length > 0) {
+            int hash = hash(trace, key, decidingFrames);
             for (int i = 0; i < WINDOW; i++) {
-                Trace remembered = known[hash + i & SIZE - 1];
-                if (remembered != null && remembered.hash == hash && remembered.key == key && remembered.fits(trace)) {
-                    return remembered.found;
+                Trace candidate = traces[hash + i & SIZE - 1];
+                if (candidate != null && candidate.hash == hash && candidate.key == key && candidate.fits(trace)) {
+                    return candidate.result;
                 }
             }
         }
@@ -147,51 +148,52 @@ final class StackLookup {
     }
 
     /**
-     * Stores {@code found}, which follows from the first {@code most} frames.
+     * Stores {@code result}, which follows from the first {@code most} frames.
      *
-     * @param deciding the approximate number of frames that distinguish traces with this key, the same for all traces
-     * @param walked these frames, found by walking where the trace was taken; null if an exception has the trace, which then contains all
-     * frames
+     * @param decidingFrames the approximate number of frames that distinguish traces with this key, the same for all
+     * traces
+     * @param frames these frames, found by walking where the trace was taken; null if an exception has the trace, which
+     * then contains all frames
      */
-    void remember(Object[] trace, int key, int deciding, Object found, Frames walked, int most) {
+    void remember(Object[] trace, int key, int decidingFrames, Object result, Frames frames, int most) {
         int count = 0;
-        int plain = 0;
+        int plainFrames = 0;
         boolean top = true;
         String name = "";
         int position = 0;
         for (Object[] chunk = trace; chunk != null; chunk = (Object[]) chunk[NEXT]) {
-            for (int i = 0; i < CHUNK && plain < most && ((Object[]) chunk[CLASSES])[i] != null; i++) {
+            for (int i = 0; i < CHUNK && plainFrames < most && ((Object[]) chunk[CLASSES])[i] != null; i++) {
                 name = ((Class<?>) ((Object[]) chunk[CLASSES])[i]).getName();
                 position = ((int[]) chunk[POSITIONS])[i] >>> 16;
-                top = top && walked != null && Frames.own(name);
-                plain += top || walked != null && maybeLeftOut(name) ? 0 : 1;
+                top = top && frames != null && Frames.isOwn(name);
+                plainFrames += top || frames != null && maybeLeftOut(name) ? 0 : 1;
                 count++;
             }
         }
         // If there are fewer frames than requested, they are all frames only if the trace is not cut
         // (-XX:MaxJavaStackTraceDepth).
-        boolean whole = plain < most;
-        if (count > MOST_FRAMES || whole && walked != null && !walked.endWith(name, position)) {
+        boolean whole = plainFrames < most;
+        if (count > MOST_FRAMES || whole && frames != null && !frames.endWith(name, position)) {
             return;
         }
-        Trace[] known = this.known;
-        if (known.length == 0) {
-            known = new Trace[SIZE];
-            this.known = known;
+        Trace[] traces = this.traces;
+        if (traces.length == 0) {
+            traces = new Trace[SIZE];
+            this.traces = traces;
         }
-        int hash = hash(trace, key, deciding);
+        int hash = hash(trace, key, decidingFrames);
         int place = hash & SIZE - 1;
-        for (int i = 0; i < WINDOW && known[place] != null; i++) {
+        for (int i = 0; i < WINDOW && traces[place] != null; i++) {
             place = hash + i & SIZE - 1;
         }
-        known[place] = new Trace(hash, key, trace, count, whole, found);
+        traces[place] = new Trace(hash, key, trace, count, whole, result);
     }
 
     /** Called by the event thread. */
     void sweep(long now) {
-        if (now - forgotten >= KEPT_NANOS) {
-            forgotten = now;
-            known = new Trace[0];
+        if (now - forgottenNanos >= KEPT_NANOS) {
+            forgottenNanos = now;
+            traces = new Trace[0];
         }
     }
 
@@ -199,11 +201,11 @@ final class StackLookup {
      * Hashes approximately the requested frames, four at a time, in three sums that the processor can compute in
      * parallel.
      */
-    private static int hash(Object[] trace, int key, int deciding) {
+    private static int hash(Object[] trace, int key, int decidingFrames) {
         short[] methods = (short[]) trace[METHODS];
         int[] positions = (int[]) trace[POSITIONS];
-        int wanted = deciding + OWN_FRAMES;
-        int count = wanted < 4 ? 4 : wanted < CHUNK ? wanted & ~3 : CHUNK;
+        int frameCount = decidingFrames + OWN_FRAMES;
+        int count = frameCount < 4 ? 4 : frameCount < CHUNK ? frameCount & ~3 : CHUNK;
         long a = key;
         long b = 0;
         long c = 0;

@@ -40,73 +40,74 @@ final class StackTable {
     /**
      * Returns the stack of this thread without the frames of btpy at its top, at most {@code most} frames.
      *
-     * @param here an exception that the caller created as close to the probe as possible, because the JVM walks
+     * @param throwable an exception that the caller created as close to the probe as possible, because the JVM walks
      * every frame in between
      */
-    Stack current(Throwable here, int most) {
-        Object[] trace = StackLookup.of(here);
-        Object found = trace == null ? null : lookup.find(trace, most, most);
-        if (found == null) {
-            Frames walked = Frames.current(most);
-            found = intern(walked);
+    Stack current(Throwable throwable, int most) {
+        Object[] trace = StackLookup.of(throwable);
+        Object result = trace == null ? null : lookup.find(trace, most, most);
+        if (result == null) {
+            Frames frames = Frames.current(most);
+            result = intern(frames);
             if (trace != null) {
-                lookup.remember(trace, most, most, found, walked, most);
+                lookup.remember(trace, most, most, result, frames, most);
             }
         }
-        return (Stack) found;
+        return (Stack) result;
     }
 
     /**
-     * Returns one frame of this thread, as {@link Stack#frame} does, not counting frames of btpy. {@code here}: from {@link #current}.
+     * Returns one frame of this thread, as {@link Stack#frame} does, not counting frames of btpy. {@code throwable}:
+     * from {@link #current}.
      */
-    String frame(Throwable here, int index) {
-        Object[] trace = StackLookup.of(here);
+    String frame(Throwable throwable, int index) {
+        Object[] trace = StackLookup.of(throwable);
         int key = FRAME_KEY | index;
-        Object found = trace == null ? null : lookup.find(trace, key, index);
-        if (found == null) {
-            Frames walked = Frames.current(index + 1);
-            found = walked.text(index);
-            if (trace != null && found != null) {
-                lookup.remember(trace, key, index, found, walked, index + 1);
+        Object result = trace == null ? null : lookup.find(trace, key, index);
+        if (result == null) {
+            Frames frames = Frames.current(index + 1);
+            result = frames.text(index);
+            if (trace != null && result != null) {
+                lookup.remember(trace, key, index, result, frames, index + 1);
             }
         }
-        return (String) found;
+        return (String) result;
     }
 
     /** Returns one frame of an exception. */
     String exceptionFrame(Throwable t, int index) {
         Object[] trace = Frames.isRaw(t) ? StackLookup.of(t) : null;
         int key = EXCEPTION_KEY | index;
-        Object found = trace == null ? null : lookup.find(trace, key, index);
-        if (found == null) {
-            found = Frames.of(t, index + 1).text(index);
-            if (trace != null && found != null) {
-                lookup.remember(trace, key, index, found, null, index + 1);
+        Object result = trace == null ? null : lookup.find(trace, key, index);
+        if (result == null) {
+            result = Frames.of(t, index + 1).text(index);
+            if (trace != null && result != null) {
+                lookup.remember(trace, key, index, result, null, index + 1);
             }
         }
-        return (String) found;
+        return (String) result;
     }
 
     /**
-     * Returns frame {@code index} of this thread, counting only frames that the globs do not skip. {@code here} is that
-     * of {@link #current}.
+     * Returns frame {@code index} of this thread, counting only frames that the globs do not skip. {@code throwable} is
+     * that of {@link #current}.
      */
-    String frame(Throwable here, int index, String globs) {
+    String frame(Throwable throwable, int index, String globs) {
         FrameFilter[] filters = filtersWith(globs);
         int at = indexOf(filters, globs);
-        Object[] trace = at < 0 || index >= MOST_INDEX ? null : StackLookup.of(here);
+        Object[] trace = at < 0 || index >= MOST_INDEX ? null : StackLookup.of(throwable);
         int key = FRAME_KEY | at + 1 << FILTER_SHIFT | index;
-        Object found = trace == null ? null : lookup.find(trace, key, DECIDING);
-        if (found == null) {
+        Object result = trace == null ? null : lookup.find(trace, key, DECIDING);
+        if (result == null) {
             FrameFilter filter = at < 0 ? new FrameFilter(globs) : filters[at];
-            Frames walked = Frames.current(MOST_SEARCHED, filter, index);
-            int frame = walked.find(filter, index);
-            found = textOf(walked, frame);
+            Frames frames = Frames.current(MOST_SEARCHED, filter, index);
+            int frame = frames.find(filter, index);
+            result = textOf(frames, frame);
             if (trace != null) {
-                lookup.remember(trace, key, DECIDING, found, walked, deciding(walked, frame));
+                lookup.remember(trace, key, DECIDING, result, frames, decidingFrames(frames, frame));
             }
         }
-        return found == NO_FRAME ? null : (String) found;
+        return result == NO_FRAME ? null : (String) result;
     }
 
     /** Returns frame {@code index} of an exception, counting only frames that the globs do not skip. */
@@ -115,17 +116,17 @@ final class StackTable {
         int at = indexOf(filters, globs);
         Object[] trace = at < 0 || index >= MOST_INDEX || !Frames.isRaw(t) ? null : StackLookup.of(t);
         int key = EXCEPTION_KEY | at + 1 << FILTER_SHIFT | index;
-        Object found = trace == null ? null : lookup.find(trace, key, DECIDING);
-        if (found == null) {
+        Object result = trace == null ? null : lookup.find(trace, key, DECIDING);
+        if (result == null) {
             FrameFilter filter = at < 0 ? new FrameFilter(globs) : filters[at];
             Frames frames = Frames.of(t, MOST_SEARCHED);
             int frame = frames.find(filter, index);
-            found = textOf(frames, frame);
+            result = textOf(frames, frame);
             if (trace != null) {
-                lookup.remember(trace, key, DECIDING, found, null, deciding(frames, frame));
+                lookup.remember(trace, key, DECIDING, result, null, decidingFrames(frames, frame));
             }
         }
-        return found == NO_FRAME ? null : (String) found;
+        return result == NO_FRAME ? null : (String) result;
     }
 
     /**
@@ -141,8 +142,8 @@ final class StackTable {
     }
 
     /** The number of frames that determine the result: all up to the matching frame, or all frames if none matched. */
-    private static int deciding(Frames walked, int frame) {
-        return frame >= 0 ? frame + 1 : walked.count == MOST_SEARCHED ? MOST_SEARCHED : walked.count + 1;
+    private static int decidingFrames(Frames frames, int frame) {
+        return frame >= 0 ? frame + 1 : frames.count == MOST_SEARCHED ? MOST_SEARCHED : frames.count + 1;
     }
 
     private static Object textOf(Frames frames, int frame) {
@@ -156,11 +157,11 @@ final class StackTable {
             if (indexOf(filters, globs) >= 0 || filters.length == MOST_FILTERS) {
                 return filters;
             }
-            FrameFilter[] grown = new FrameFilter[filters.length + 1];
-            System.arraycopy(filters, 0, grown, 0, filters.length);
-            grown[filters.length] = new FrameFilter(globs);
-            if (MEMORY.compareAndSetReference(this, FILTERS, filters, grown)) {
-                return grown;
+            FrameFilter[] newFilters = new FrameFilter[filters.length + 1];
+            System.arraycopy(filters, 0, newFilters, 0, filters.length);
+            newFilters[filters.length] = new FrameFilter(globs);
+            if (MEMORY.compareAndSetReference(this, FILTERS, filters, newFilters)) {
+                return newFilters;
             }
         }
     }
@@ -203,21 +204,21 @@ final class StackTable {
         }
         for (int i = 0; i < WINDOW; i++) {
             int at = hash + i & SIZE - 1;
-            Stack known = (Stack) stacks[at];
-            if (known == null && Headroom.isScarce()) {
+            Stack candidate = (Stack) stacks[at];
+            if (candidate == null && Headroom.isScarce()) {
                 break;
             }
-            if (known == null) {
-                Stack made = frames.toStack(at + 1, hash);
+            if (candidate == null) {
+                Stack newStack = frames.toStack(at + 1, hash);
                 if (MEMORY.compareAndSetReference(
-                        stacks, Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at, null, made)) {
-                    return made;
+                        stacks, Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at, null, newStack)) {
+                    return newStack;
                 }
-                known = (Stack) MEMORY.getReferenceVolatile(
+                candidate = (Stack) MEMORY.getReferenceVolatile(
                         stacks, Memory.REFERENCE_BASE + (long) Memory.REFERENCE_SCALE * at);
             }
-            if (known.hash == hash && frames.same(known)) {
-                return known;
+            if (candidate.hash == hash && frames.isSame(candidate)) {
+                return candidate;
             }
         }
         return frames.toStack(0, hash);

@@ -21,9 +21,9 @@ final class StaticField extends WeakReference<Class<?>> {
         Field[] fields;
         try {
             fields = type.getDeclaredFields();
-        } catch (LinkageError missing) {
+        } catch (LinkageError missingClass) {
             return null;
-        } catch (SecurityException refused) {
+        } catch (SecurityException refusal) {
             return null;
         }
         for (String name : names) {

@@ -50,8 +50,8 @@ final class Strings {
         if (length <= limit) {
             return length;
         }
-        char last = limit == 0 ? 0 : charAt(s, limit - 1);
-        return last >= '\uD800' && last <= '\uDBFF' ? limit - 1 : limit;
+        char lastChar = limit == 0 ? 0 : charAt(s, limit - 1);
+        return lastChar >= '\uD800' && lastChar <= '\uDBFF' ? limit - 1 : limit;
     }
 
     /**

@@ -19,7 +19,7 @@ final class Stripes {
     private static final int BITS = Math.min(MOST_BITS, 3 + bits(Runtime.getRuntime().availableProcessors()));
     static final int COUNT = 1 << BITS;
     /** A stripe that only {@link JitWarmup} uses, to run the code of owners on an agent thread. */
-    private static final int OF_WARMUP = COUNT;
+    private static final int WARMUP_STRIPE = COUNT;
     private static final Object[] OWNERS = new Object[COUNT + 1];
     /** Marks an owner that is inside a call. */
     private static final Object LENT = new Object();
@@ -53,10 +53,10 @@ final class Stripes {
 
     /** Runs {@link #owned} once as the owner of a stripe and once as another thread. */
     static void warmUp() {
-        OWNERS[OF_WARMUP] = Thread.currentThread();
-        owned(OF_WARMUP);
-        OWNERS[OF_WARMUP] = null;
-        owned(OF_WARMUP);
+        OWNERS[WARMUP_STRIPE] = Thread.currentThread();
+        owned(WARMUP_STRIPE);
+        OWNERS[WARMUP_STRIPE] = null;
+        owned(WARMUP_STRIPE);
     }
 
     /** This thread becomes the owner of its stripe, if that has none. @return the stripe; −1: this thread does not own it */

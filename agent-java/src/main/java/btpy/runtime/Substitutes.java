@@ -4,7 +4,7 @@ package btpy.runtime;
  * Computes the results of methods of the JDK and of Tomcat from the fields of the object. The methods themselves would
  * run code of the application, wait, write, or take unbounded time.
  *
- * <p>No method of the object is called. {@link Texts#MOST} characters limit work and results.
+ * <p>No method of the object is called. {@link Texts#MAX_LENGTH} characters limit work and results.
  */
 final class Substitutes {
     /** The names of methods. The constants below are indices. */
@@ -113,7 +113,8 @@ final class Substitutes {
             case IS_EMPTY:
                 return Boolean.valueOf(Strings.length(s) == 0);
             case CHAR_AT:
-                return Character.valueOf(Strings.charAt(s, inside(Dynamic.toInt(arguments[0]), 0, Strings.length(s) - 1)));
+                return Character.valueOf(Strings.charAt(s,
+                        requireRange(Dynamic.toInt(arguments[0]), 0, Strings.length(s) - 1)));
             case INDEX_OF:
                 return Long.valueOf(Texts.indexOf(s, text(arguments[0])));
             case LAST_INDEX_OF:
@@ -132,8 +133,8 @@ final class Substitutes {
                 return Long.valueOf(Strings.compare(s, text(arguments[0])));
             case SUBSTRING:
                 int length = Texts.length(s);
-                int end = arguments.length == 1 ? length : inside(Dynamic.toInt(arguments[1]), 0, length);
-                return Dynamic.substring(s, inside(Dynamic.toInt(arguments[0]), 0, end), end);
+                int end = arguments.length == 1 ? length : requireRange(Dynamic.toInt(arguments[1]), 0, length);
+                return Dynamic.substring(s, requireRange(Dynamic.toInt(arguments[0]), 0, end), end);
             case TO_LOWER_CASE:
                 return Dynamic.lower(s);
             case TO_UPPER_CASE:
@@ -158,7 +159,7 @@ final class Substitutes {
         return (String) argument;
     }
 
-    private static int inside(int index, int least, int most) {
+    private static int requireRange(int index, int least, int most) {
         if (index < least || index > most) {
             throw ProbeError.INDEX;
         }
@@ -181,15 +182,15 @@ final class Substitutes {
     }
 
     private static String uuid(long most, long least) {
-        StringBuilder made = new StringBuilder(36);
+        StringBuilder text = new StringBuilder(36);
         for (int digit = 0; digit < 32; digit++) {
             if (digit == 8 || digit == 12 || digit == 16 || digit == 20) {
-                made.append('-');
+                text.append('-');
             }
             long half = digit < 16 ? most : least;
-            made.append(Character.forDigit((int) (half >>> 60 - 4 * (digit & 15)) & 15, 16));
+            text.append(Character.forDigit((int) (half >>> 60 - 4 * (digit & 15)) & 15, 16));
         }
-        return made.toString();
+        return text.toString();
     }
 
     /** Returns the text from which the URI was created, otherwise joins its parts (RFC 2396). */
@@ -198,46 +199,46 @@ final class Substitutes {
         if (string != null) {
             return string;
         }
-        StringBuilder made = new StringBuilder();
-        append(made, "", uri, "scheme", ":");
+        StringBuilder text = new StringBuilder();
+        append(text, "", uri, "scheme", ":");
         if (Fields.read(uri, "path") == null) {
-            append(made, "", uri, "schemeSpecificPart", "");
+            append(text, "", uri, "schemeSpecificPart", "");
         } else if (Fields.read(uri, "host") != null) {
             String host = Texts.bounded((String) Fields.read(uri, "host"));
             boolean literal = host.indexOf(':') >= 0 && !host.startsWith("[");
-            made.append("//");
-            append(made, "", uri, "userInfo", "@");
-            made.append(literal ? "[" : "").append(host).append(literal ? "]" : "");
+            text.append("//");
+            append(text, "", uri, "userInfo", "@");
+            text.append(literal ? "[" : "").append(host).append(literal ? "]" : "");
             long port = Calendars.number(uri, "port");
             if (port != -1) {
-                made.append(':').append(port);
+                text.append(':').append(port);
             }
         } else {
-            append(made, "//", uri, "authority", "");
+            append(text, "//", uri, "authority", "");
         }
         if (Fields.read(uri, "path") != null) {
-            append(made, "", uri, "path", "");
-            append(made, "?", uri, "query", "");
+            append(text, "", uri, "path", "");
+            append(text, "?", uri, "query", "");
         }
-        append(made, "#", uri, "fragment", "");
-        return made.toString();
+        append(text, "#", uri, "fragment", "");
+        return text.toString();
     }
 
-    private static void append(StringBuilder made, String before, Object target, String field, String after) {
+    private static void append(StringBuilder text, String prefix, Object target, String field, String suffix) {
         String part = (String) Fields.read(target, field);
         if (part != null) {
-            made.append(before).append(Texts.bounded(part)).append(after);
+            text.append(prefix).append(Texts.bounded(part)).append(suffix);
         }
     }
 
     /** Returns the text if the path stores it, otherwise its bytes, as UTF-8 if they are not ASCII. */
     private static String path(Object path) {
-        String kept = (String) Fields.read(path, "stringValue");
-        return kept != null ? kept : decoded((byte[]) Fields.read(path, "path"));
+        String storedPath = (String) Fields.read(path, "stringValue");
+        return storedPath != null ? storedPath : decoded((byte[]) Fields.read(path, "path"));
     }
 
     private static String decoded(byte[] bytes) {
-        if (bytes.length > Texts.MOST) {
+        if (bytes.length > Texts.MAX_LENGTH) {
             throw ProbeError.BUDGET;
         }
         return new String(bytes, java.nio.charset.Charset.forName("UTF-8"));
@@ -245,7 +246,7 @@ final class Substitutes {
 
     /** Counts the names, which are separated by one slash. The empty path has one name, the root none. */
     private static int names(byte[] path) {
-        if (path.length > Texts.MOST) {
+        if (path.length > Texts.MAX_LENGTH) {
             throw ProbeError.BUDGET;
         }
         int names = path.length == 0 ? 1 : 0;

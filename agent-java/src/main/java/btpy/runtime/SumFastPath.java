@@ -10,50 +10,52 @@ final class SumFastPath {
     private final int map;
     private final Aggregation target;
     /** The entry of a map without keys; null if the map has one key. */
-    private final Entry only;
+    private final Entry onlyEntry;
     private final boolean isCount;
     /** The counts of the probe. */
     private final long[] counts;
 
-    SumFastPath(int map, Aggregation target, Entry only, boolean isCount, long[] counts) {
+    SumFastPath(int map, Aggregation target, Entry onlyEntry, boolean isCount, long[] counts) {
         this.map = map;
         this.target = target;
-        this.only = only;
+        this.onlyEntry = onlyEntry;
         this.isCount = isCount;
         this.counts = counts;
     }
 
     /** @return false if nothing was done */
     boolean add(int map, long sample) {
-        return map == this.map && only != null && add(only, sample, 1);
+        return map == this.map && onlyEntry != null && add(onlyEntry, sample, 1);
     }
 
     /** @return false if nothing was done */
     boolean add(int map, Object key, long sample) {
-        if (map != this.map || only != null) {
+        if (map != this.map || onlyEntry != null) {
             return false;
         }
-        Entry entry = target.plain(key);
+        Entry entry = target.plainEntry(key);
         return entry != null && add(entry, sample, 1);
     }
 
-    /** Adds a sample. With {@code one} 0 it takes the same steps, but counts nothing and adds nothing to a sum. */
-    private boolean add(Entry entry, long sample, int one) {
+    /**
+     * Adds a sample. With {@code increment} 0 it takes the same steps, but counts nothing and adds nothing to a sum.
+     */
+    private boolean add(Entry entry, long sample, int increment) {
         int stripe = Stripes.owned();
-        Cells own = stripe < 0 ? null : entry.own[stripe];
-        if (own == null || !Probe.firesUntimed(counts, stripe, one)) {
+        Cells ownCells = stripe < 0 ? null : entry.ownCells[stripe];
+        if (ownCells == null || !Probe.firesUntimed(counts, stripe, increment)) {
             return false;
         }
         try {
             if (isCount) {
-                Cells.bump(own.cells, Memory.LONG_BASE, one, true);
+                Cells.bump(ownCells.cells, Memory.LONG_BASE, increment, true);
             } else {
-                target.add(entry, own, sample, one);
+                target.add(entry, ownCells, sample, increment);
             }
         } catch (Throwable interruption) {
             // The error's count includes the firing instead. There is no call here, because the stack may be at its
             // end.
-            counts[Probe.STRIDE + Probe.STRIDE * stripe + Probe.FIRED + Probe.OWN] -= one;
+            counts[Probe.STRIDE + Probe.STRIDE * stripe + Probe.FIRED + Probe.OWN] -= increment;
             throw interruption;
         }
         return true;
@@ -74,12 +76,12 @@ final class SumFastPath {
         int firings = probe.runLength();
         long began = System.nanoTime();
         for (int i = 0; i < firings; i++) {
-            Entry entry = only != null ? only : target.plain(key);
+            Entry entry = onlyEntry != null ? onlyEntry : target.plainEntry(key);
             if (entry == null || !add(entry, sample, 0)) {
                 return false;
             }
         }
-        probe.tookRun(System.nanoTime() - began, firings, 0, readings);
+        probe.endRuns(System.nanoTime() - began, firings, 0, readings);
         return true;
     }
 }

@@ -181,7 +181,7 @@ final class SunMemory extends Memory {
         } catch (LinkageError jdk8) {
             try {
                 return UNSAFE.objectFieldOffset(holder.getDeclaredField(name));
-            } catch (NoSuchFieldException absent) {
+            } catch (NoSuchFieldException missingField) {
                 return -1;
             }
         }
@@ -233,8 +233,8 @@ final class SunMemory extends Memory {
                 throw (LinkageError) failure.getCause();
             }
             throw new LinkageError(String.valueOf(failure.getCause()), failure);
-        } catch (ReflectiveOperationException absent) {
-            throw new LinkageError(absent.toString(), absent);
+        } catch (ReflectiveOperationException missingMethod) {
+            throw new LinkageError(missingMethod.toString(), missingMethod);
         }
     }
 }

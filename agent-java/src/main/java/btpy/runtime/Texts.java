@@ -1,18 +1,18 @@
 package btpy.runtime;
 
 /**
- * Functions of the language on strings. They return null for null. A text longer than {@link #MOST} throws {@link
+ * Functions of the language on strings. They return null for null. A text longer than {@link #MAX_LENGTH} throws {@link
  * ProbeError#BUDGET}, so that the work of one firing is bounded for every string of the application.
  */
 public final class Texts {
     /** The maximum number of characters of a text that a function reads or creates. */
-    static final int MOST = 1 << 20;
+    static final int MAX_LENGTH = 1 << 20;
 
     /**
-     * The most characters that one search compares. Without it, a text and a part that nearly match everywhere would
-     * need their product.
+     * The largest number of characters that one search compares. Without it, a text and a part that nearly match
+     * everywhere would need their product.
      */
-    private static final int MOST_COMPARED = 4 * MOST;
+    private static final int MOST_COMPARED = 4 * MAX_LENGTH;
 
     /** The replacement of a hidden text. As a separate value it is sent unchanged. */
     static final String REDACTED = "\u2022\u2022\u2022";
@@ -23,7 +23,7 @@ public final class Texts {
     /** Returns the length of a text, or throws if it is too long. */
     static int length(String s) {
         int length = Strings.length(s);
-        if (length > MOST) {
+        if (length > MAX_LENGTH) {
             throw ProbeError.BUDGET;
         }
         return length;
@@ -49,17 +49,17 @@ public final class Texts {
     private static int search(String s, String part, int from, int to, int step) {
         int count = length(part);
         length(s);
-        int left = MOST_COMPARED;
+        int remaining = MOST_COMPARED;
         for (int at = from; step > 0 ? at <= to : at >= to; at += step) {
-            int same = 0;
-            while (same < count && Strings.charAt(s, at + same) == Strings.charAt(part, same)) {
-                same++;
+            int equalChars = 0;
+            while (equalChars < count && Strings.charAt(s, at + equalChars) == Strings.charAt(part, equalChars)) {
+                equalChars++;
             }
-            if (same == count) {
+            if (equalChars == count) {
                 return at;
             }
-            left -= same + 1;
-            if (left < 0) {
+            remaining -= equalChars + 1;
+            if (remaining < 0) {
                 throw ProbeError.BUDGET;
             }
         }
@@ -81,17 +81,17 @@ public final class Texts {
         }
         int length = length(s);
         int step = Strings.length(separator);
-        int wanted = index;
+        int partIndex = index;
         if (index < 0) {
             for (int at = 0; (at = find(s, separator, at, length)) >= 0; at += step) {
-                wanted++;
+                partIndex++;
             }
-            wanted++; // there is one part more than separators
+            partIndex++; // there is one part more than separators
         }
         int start = 0;
-        for (int part = 0; wanted >= 0; part++) {
+        for (int part = 0; partIndex >= 0; part++) {
             int end = find(s, separator, start, length);
-            if (part == wanted) {
+            if (part == partIndex) {
                 return s.substring(start, end < 0 ? length : end);
             }
             if (end < 0) {
@@ -108,9 +108,9 @@ public final class Texts {
         if (count == 0) {
             return -1;
         }
-        char first = Strings.charAt(part, 0);
+        char firstChar = Strings.charAt(part, 0);
         for (int i = from; i <= length - count; i++) {
-            if (Strings.charAt(s, i) == first && Strings.regionMatches(s, i, part, 0, count)) {
+            if (Strings.charAt(s, i) == firstChar && Strings.regionMatches(s, i, part, 0, count)) {
                 return i;
             }
         }
@@ -126,24 +126,24 @@ public final class Texts {
         if (at < 0) {
             return s;
         }
-        StringBuilder made = new StringBuilder(length);
+        StringBuilder text = new StringBuilder(length);
         int start = 0;
         for (; at >= 0; at = find(s, from, start, length)) {
-            made.append(s, start, at).append(to);
+            text.append(s, start, at).append(to);
             start = at + Strings.length(from);
-            if (made.length() > MOST) {
+            if (text.length() > MAX_LENGTH) {
                 throw ProbeError.BUDGET;
             }
         }
-        return made.append(s, start, length).toString();
+        return text.append(s, start, length).toString();
     }
 
     public static String truncate(String s, int most) {
         if (s == null) {
             return null;
         }
-        int kept = Strings.cut(s, most < 0 ? 0 : most);
-        return kept == Strings.length(s) ? s : s.substring(0, kept);
+        int length = Strings.cut(s, most < 0 ? 0 : most);
+        return length == Strings.length(s) ? s : s.substring(0, length);
     }
 
     /** Returns the captured part of the text: at most as many characters as the session allows. */
@@ -170,75 +170,75 @@ public final class Texts {
             return null;
         }
         char[] sql = characters(s);
-        StringBuilder made = new StringBuilder(sql.length < 1024 ? sql.length : 1024);
+        StringBuilder text = new StringBuilder(sql.length < 1024 ? sql.length : 1024);
         int at = 0;
         while (at < sql.length) {
             char c = sql[at];
-            int next = at + 1 < sql.length ? sql[at + 1] : 0;
-            if (c == '-' && next == '-') {
+            int nextChar = at + 1 < sql.length ? sql[at + 1] : 0;
+            if (c == '-' && nextChar == '-') {
                 while (at < sql.length && sql[at] != '\n') {
                     at++;
                 }
-                blank(made);
-            } else if (c == '/' && next == '*') {
+                blank(text);
+            } else if (c == '/' && nextChar == '*') {
                 at += 3;
                 while (at < sql.length && !(sql[at - 1] == '*' && sql[at] == '/')) {
                     at++;
                 }
                 at++;
-                blank(made);
+                blank(text);
             } else if (c == '\'') {
                 at = quoted(sql, at, '\'');
-                placeholder(made);
+                placeholder(text);
             } else if (c == '"' || c == '`') {
                 int end = quoted(sql, at, c);
-                made.append(sql, at, end - at);
+                text.append(sql, at, end - at);
                 at = end;
-            } else if (isDigit(c) && (made.length() == 0 || !isWord(made.charAt(made.length() - 1)))) {
+            } else if (isDigit(c) && (text.length() == 0 || !isWord(text.charAt(text.length() - 1)))) {
                 at = number(sql, at);
-                placeholder(made);
+                placeholder(text);
             } else if (isBlank(c)) {
                 at++;
-                blank(made);
+                blank(text);
             } else {
-                if ((c == ')' || c == ',' || c == ';') && endsWith(made, ' ')) {
-                    made.setLength(made.length() - 1);
+                if ((c == ')' || c == ',' || c == ';') && endsWith(text, ' ')) {
+                    text.setLength(text.length() - 1);
                 }
                 if (c == '?') {
-                    placeholder(made);
+                    placeholder(text);
                 } else if (c != ';' || at + 1 < sql.length) {
-                    made.append(c);
+                    text.append(c);
                 }
                 at++;
             }
         }
-        if (endsWith(made, ' ')) {
-            made.setLength(made.length() - 1);
+        if (endsWith(text, ' ')) {
+            text.setLength(text.length() - 1);
         }
-        return made.toString();
+        return text.toString();
     }
 
-    private static void blank(StringBuilder made) {
-        if (made.length() != 0 && !endsWith(made, ' ') && !endsWith(made, '(')) {
-            made.append(' ');
+    private static void blank(StringBuilder text) {
+        if (text.length() != 0 && !endsWith(text, ' ') && !endsWith(text, '(')) {
+            text.append(' ');
         }
     }
 
     /** Appends a {@code ?}, unless it continues a list of them: {@code (?, ?} remains {@code (?}. */
-    private static void placeholder(StringBuilder made) {
-        int end = made.length();
-        while (end > 0 && made.charAt(end - 1) == ' ') {
+    private static void placeholder(StringBuilder text) {
+        int end = text.length();
+        while (end > 0 && text.charAt(end - 1) == ' ') {
             end--;
         }
-        if (end > 2 && made.charAt(end - 1) == ',' && made.charAt(end - 2) == '?' && made.charAt(end - 3) == '(') {
-            made.setLength(end - 1);
+        if (end > 2 && text.charAt(end - 1) == ',' && text.charAt(end - 2) == '?' && text.charAt(end - 3) == '(') {
+            text.setLength(end - 1);
         } else {
-            made.append('?');
+            text.append('?');
         }
     }
 
-    private static boolean endsWith(StringBuilder made, char c) {
-        return made.length() != 0 && made.charAt(made.length() - 1) == c;
+    private static boolean endsWith(StringBuilder text, char c) {
+        return text.length() != 0 && text.charAt(text.length() - 1) == c;
     }
 
     /** Returns the position after a quoted text that begins at {@code at}. A quote inside is written twice. */
@@ -295,23 +295,23 @@ public final class Texts {
                 }
             }
         }
-        StringBuilder made = new StringBuilder(end - at);
+        StringBuilder text = new StringBuilder(end - at);
         while (at < end) {
             int from = at;
             while (at < end && Strings.charAt(s, at) != '/') {
                 at++;
             }
             if (isId(s, from, at)) {
-                made.append("{id}");
+                text.append("{id}");
             } else {
-                made.append(s, from, at);
+                text.append(s, from, at);
             }
             if (at < end) {
-                made.append('/');
+                text.append('/');
                 at++;
             }
         }
-        return made.toString();
+        return text.toString();
     }
 
     /**

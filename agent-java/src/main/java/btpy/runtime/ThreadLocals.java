@@ -25,7 +25,7 @@ final class ThreadLocals {
     private static long offset(String type, String field) {
         try {
             return MEMORY.fieldOffset(Class.forName(type, false, null), field);
-        } catch (ClassNotFoundException absent) {
+        } catch (ClassNotFoundException missingClass) {
             return -1;
         }
     }

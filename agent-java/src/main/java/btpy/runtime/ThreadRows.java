@@ -14,7 +14,7 @@ final class ThreadRows {
     private long swept;
 
     /** Returns the rows of the session, and creates them if they are missing. */
-    static ThreadRows made(Session session) {
+    static ThreadRows getOrCreate(Session session) {
         MEMORY.compareAndSetReference(session, ROWS, null, new ThreadRows());
         return session.threadRows;
     }
@@ -35,10 +35,10 @@ final class ThreadRows {
         if (entry < 0) {
             return null;
         }
-        ThreadValues made = new ThreadValues(variables);
+        ThreadValues newValues = new ThreadValues(variables);
         MEMORY.storeFence(); // the event thread may see it from here on
-        rows[entry] = made;
-        return made;
+        rows[entry] = newValues;
+        return newValues;
     }
 
     /**

@@ -17,9 +17,9 @@ final class ThreadSnapshots {
 
     private long samples;
     private long notBefore;
-    private long last;
+    private long lastNanos;
     private long began;
-    private long took;
+    private long lastCost;
 
     /** Whether it may take a sample now. If so, the caller calls {@link #end} afterwards. */
     boolean begin(long now) {
@@ -32,14 +32,14 @@ final class ThreadSnapshots {
 
     /** @return the nanoseconds since the previous sample, for which this one stands; 0 for the first */
     long end(long now) {
-        long interval = samples == 0 ? 0 : began - last;
+        long interval = samples == 0 ? 0 : began - lastNanos;
         // The first sample loads classes, and the system may deschedule the thread during any other one. So the shorter
         // of the last two is the cost of a sample.
-        long before = took;
-        took = now - began;
-        long cost = samples == 0 ? 0 : samples == 1 ? took : Math.min(took, before);
+        long previousCost = lastCost;
+        lastCost = now - began;
+        long cost = samples == 0 ? 0 : samples == 1 ? lastCost : Math.min(lastCost, previousCost);
         notBefore = now + SHARE * cost;
-        last = began;
+        lastNanos = began;
         samples++;
         return interval;
     }

@@ -23,7 +23,7 @@ final class ThreadTable {
      * By bucket, the number of keys outside its first entry. It is larger if a stack overflow occurred between the two
      * steps.
      */
-    private final long[] others;
+    private final long[] otherCounts;
     /** The values, by entry. */
     final long[] values;
 
@@ -31,7 +31,7 @@ final class ThreadTable {
     ThreadTable(int bits) {
         this.bits = bits;
         this.keys = new long[BUCKET << bits];
-        this.others = new long[1 << bits];
+        this.otherCounts = new long[1 << bits];
         this.values = new long[BUCKET << bits];
     }
 
@@ -39,7 +39,7 @@ final class ThreadTable {
      * Returns the table in a field of an object, and creates it if it is missing. {@code field} is the offset of the
      * field.
      */
-    static ThreadTable made(Object owner, long field, int bits) {
+    static ThreadTable getOrCreate(Object owner, long field, int bits) {
         MEMORY.compareAndSetReference(owner, field, null, new ThreadTable(bits));
         return (ThreadTable) MEMORY.getReferenceVolatile(owner, field);
     }
@@ -50,7 +50,7 @@ final class ThreadTable {
         if (keys[bucket * BUCKET] == key) {
             return bucket * BUCKET;
         }
-        return others[bucket] == 0 ? -1 : findOther(key, bucket * BUCKET);
+        return otherCounts[bucket] == 0 ? -1 : findOther(key, bucket * BUCKET);
     }
 
     private int findOther(long key, int first) {
@@ -85,7 +85,7 @@ final class ThreadTable {
     }
 
     private void addOther(int bucket, int delta) {
-        MEMORY.getAndAddLong(others, Memory.LONG_BASE + 8L * bucket, delta);
+        MEMORY.getAndAddLong(otherCounts, Memory.LONG_BASE + 8L * bucket, delta);
     }
 
     void release(int entry) {

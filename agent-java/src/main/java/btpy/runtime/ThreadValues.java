@@ -6,8 +6,8 @@ package btpy.runtime;
  * methods accept null for a thread without variables.
  */
 public final class ThreadValues extends OwnedByThread {
-    /** The most variables of all scripts. */
-    static final int MOST = 32;
+    /** The largest number of variables of all scripts. */
+    static final int MAX_VARIABLES = 32;
 
     /** Bit i: variable i has a value. */
     private int present;
@@ -15,7 +15,7 @@ public final class ThreadValues extends OwnedByThread {
     private Object[] references;
 
     ThreadValues(int variables) {
-        int count = variables < MOST ? variables : MOST;
+        int count = variables < MAX_VARIABLES ? variables : MAX_VARIABLES;
         numbers = new long[count];
         references = new Object[count];
     }
@@ -24,17 +24,17 @@ public final class ThreadValues extends OwnedByThread {
 
     /** Returns the variables of this thread for a change; null if the table is full, which is counted at the position. */
     public static ThreadValues toChange(Session session, int variables, int probe, int at) {
-        ThreadRows rows = session.threadRows == null ? ThreadRows.made(session) : session.threadRows;
-        ThreadValues found = rows.find();
-        if (found == null) {
-            found = rows.claim(variables);
-            if (found == null) {
+        ThreadRows rows = session.threadRows == null ? ThreadRows.getOrCreate(session) : session.threadRows;
+        ThreadValues values = rows.find();
+        if (values == null) {
+            values = rows.claim(variables);
+            if (values == null) {
                 session.errors.count(probe, at, ProbeError.KIND_MAP_FULL, null);
             }
         } else {
-            found.widen(variables);
+            values.widen(variables);
         }
-        return found;
+        return values;
     }
 
     /** Returns the variables of this thread; null if it has none. */
@@ -43,76 +43,76 @@ public final class ThreadValues extends OwnedByThread {
         return rows == null ? null : rows.find();
     }
 
-    public static boolean has(ThreadValues of, int variable) {
-        return of != null && (of.present >>> variable & 1) != 0;
+    public static boolean has(ThreadValues values, int variable) {
+        return values != null && (values.present >>> variable & 1) != 0;
     }
 
-    public static long number(ThreadValues of, int variable) {
-        if (!has(of, variable)) {
+    public static long number(ThreadValues values, int variable) {
+        if (!has(values, variable)) {
             throw ProbeError.NULL_OPERAND;
         }
-        return of.numbers[variable];
+        return values.numbers[variable];
     }
 
-    public static double real(ThreadValues of, int variable) {
-        return Double.longBitsToDouble(number(of, variable));
+    public static double real(ThreadValues values, int variable) {
+        return Double.longBitsToDouble(number(values, variable));
     }
 
     /** Returns null if the variable has no value. */
-    public static Object boxedNumber(ThreadValues of, int variable) {
-        return has(of, variable) ? Long.valueOf(of.numbers[variable]) : null;
+    public static Object boxedNumber(ThreadValues values, int variable) {
+        return has(values, variable) ? Long.valueOf(values.numbers[variable]) : null;
     }
 
-    public static Object boxedReal(ThreadValues of, int variable) {
-        return has(of, variable) ? Double.valueOf(real(of, variable)) : null;
+    public static Object boxedReal(ThreadValues values, int variable) {
+        return has(values, variable) ? Double.valueOf(real(values, variable)) : null;
     }
 
-    public static Object value(ThreadValues of, int variable) {
-        return has(of, variable) ? Keys.shown(of.references[variable]) : null;
+    public static Object value(ThreadValues values, int variable) {
+        return has(values, variable) ? Keys.shown(values.references[variable]) : null;
     }
 
-    public static void setNumber(ThreadValues of, int variable, long value) {
-        if (of != null) {
-            of.numbers[variable] = value;
-            of.present |= 1 << variable;
+    public static void setNumber(ThreadValues values, int variable, long value) {
+        if (values != null) {
+            values.numbers[variable] = value;
+            values.present |= 1 << variable;
         }
     }
 
-    public static void setReal(ThreadValues of, int variable, double value) {
-        setNumber(of, variable, Double.doubleToRawLongBits(value));
+    public static void setReal(ThreadValues values, int variable, double value) {
+        setNumber(values, variable, Double.doubleToRawLongBits(value));
     }
 
     /** Sets a variable. Null removes its value. */
-    public static void set(ThreadValues of, int variable, Object value, Session session) {
-        if (of == null) {
+    public static void set(ThreadValues values, int variable, Object value, Session session) {
+        if (values == null) {
             return;
         }
-        of.references[variable] = Keys.held(value, session.limits.chars);
-        of.present = value == null ? of.present & ~(1 << variable) : of.present | 1 << variable;
+        values.references[variable] = Keys.store(value, session.limits.chars);
+        values.present = value == null ? values.present & ~(1 << variable) : values.present | 1 << variable;
     }
 
     /** Adds to a variable. A variable without a value counts as 0. */
-    public static void addNumber(ThreadValues of, int variable, long value) {
-        setNumber(of, variable, has(of, variable) ? of.numbers[variable] + value : value);
+    public static void addNumber(ThreadValues values, int variable, long value) {
+        setNumber(values, variable, has(values, variable) ? values.numbers[variable] + value : value);
     }
 
-    public static void addReal(ThreadValues of, int variable, double value) {
-        setReal(of, variable, has(of, variable) ? real(of, variable) + value : value);
+    public static void addReal(ThreadValues values, int variable, double value) {
+        setReal(values, variable, has(values, variable) ? real(values, variable) + value : value);
     }
 
-    public static void clear(ThreadValues of) {
-        if (of == null) {
+    public static void clear(ThreadValues values) {
+        if (values == null) {
             return;
         }
-        of.present = 0;
-        for (int i = 0; i < of.references.length; i++) {
-            of.references[i] = null;
+        values.present = 0;
+        for (int i = 0; i < values.references.length; i++) {
+            values.references[i] = null;
         }
     }
 
     /** Makes space for the variables of a later script. */
     void widen(int variables) {
-        int count = variables < MOST ? variables : MOST;
+        int count = variables < MAX_VARIABLES ? variables : MAX_VARIABLES;
         if (count > numbers.length) {
             long[] moreNumbers = new long[count];
             Object[] moreReferences = new Object[count];

@@ -30,9 +30,9 @@ final class TypeAnswers {
             table = answers = new Answer[SIZE];
         }
         int index = System.identityHashCode(type) * 31 + System.identityHashCode(pattern) & SIZE - 1;
-        Answer known = answers[index];
-        if (known != null && known.pattern == pattern && known.get() == type) {
-            return known.is;
+        Answer answer = answers[index];
+        if (answer != null && answer.pattern == pattern && answer.get() == type) {
+            return answer.is;
         }
         boolean is = Dynamic.isSubtype(type, pattern);
         answers[index] = new Answer(type, pattern, is);

@@ -189,18 +189,18 @@ final class Values {
     }
 
     static int string(String s, int limit, long[] words, int at, int end) {
-        int full = Strings.length(s);
+        int length = Strings.length(s);
         int count = Strings.cut(s, limit);
         boolean latin1 = Strings.isLatin1(s, count);
         int body = latin1 ? count : 2 * count;
-        int next = at + (count < full ? 5 : 0) + 3 + body;
+        int next = at + (count < length ? 5 : 0) + 3 + body;
         if (next > end) {
             return NO_ROOM;
         }
         if (words != null) {
-            if (count < full) {
+            if (count < length) {
                 put1(words, at, CUT);
-                put4(words, at + 1, full);
+                put4(words, at + 1, length);
                 at += 5;
             }
             put1(words, at, latin1 ? LATIN1 : UTF16);
@@ -289,14 +289,14 @@ final class Values {
                 continue;
             }
             int value = count < limits.fields ? string(layout.names[i], MAX_CLASS_NAME, words, next, end) : NO_ROOM;
-            int after = value < 0
+            int valueEnd = value < 0
                     ? NO_ROOM
                     : secret != null && secret[i] ? tag(words, value, end, REDACTED) : field(o, layout, i, value, depth);
-            if (after < 0) {
+            if (valueEnd < 0) {
                 more = true;
                 break;
             }
-            next = after;
+            next = valueEnd;
             count++;
         }
         end++;
@@ -373,13 +373,13 @@ final class Values {
         }
         int next = countAt + 1;
         int count = 0;
-        int most = depth < 0 ? 0 : length < limits.elements ? length : limits.elements;
-        while (count < most) {
-            int after = element(array, count, next, depth);
-            if (after < 0) {
+        int limit = depth < 0 ? 0 : length < limits.elements ? length : limits.elements;
+        while (count < limit) {
+            int valueEnd = element(array, count, next, depth);
+            if (valueEnd < 0) {
                 break;
             }
-            next = after;
+            next = valueEnd;
             count++;
         }
         put1(words, countAt, count);
@@ -450,15 +450,15 @@ final class Values {
             return NO_ROOM;
         }
         Object[] elements = new Object[depth < 0 ? 0 : size < limits.elements ? size : limits.elements];
-        int found = elements.length == 0 ? 0 : Containers.elements(list, elements);
+        int elementCount = elements.length == 0 ? 0 : Containers.elements(list, elements);
         int next = countAt + 1;
         int count = 0;
-        while (count < found) {
-            int after = write(elements[count], next, depth);
-            if (after < 0) {
+        while (count < elementCount) {
+            int valueEnd = write(elements[count], next, depth);
+            if (valueEnd < 0) {
                 break;
             }
-            next = after;
+            next = valueEnd;
             count++;
         }
         put1(words, countAt, count);
@@ -471,22 +471,22 @@ final class Values {
             return NO_ROOM;
         }
         Object[] pairs = new Object[2 * (depth < 0 ? 0 : size < limits.elements ? size : limits.elements)];
-        int found = pairs.length == 0 ? 0 : Containers.elements(map, pairs) / 2;
+        int pairCount = pairs.length == 0 ? 0 : Containers.elements(map, pairs) / 2;
         int next = countAt + 1;
         int count = 0;
-        while (count < found) {
+        while (count < pairCount) {
             Object key = pairs[2 * count];
             int value = write(key, next, depth);
             if (value < 0) {
                 break;
             }
-            int after = limits.redact && key instanceof String && limits.names.hide((String) key)
+            int valueEnd = limits.redact && key instanceof String && limits.names.hide((String) key)
                     ? tag(words, value, end, REDACTED)
                     : write(pairs[2 * count + 1], value, depth);
-            if (after < 0) {
+            if (valueEnd < 0) {
                 break;
             }
-            next = after;
+            next = valueEnd;
             count++;
         }
         put1(words, countAt, count);

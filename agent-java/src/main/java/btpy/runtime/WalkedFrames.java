@@ -12,13 +12,13 @@ final class WalkedFrames extends Frames implements Function<Stream<StackWalker.S
 
     private final FrameFilter filter;
     /** The number of frames not skipped by the filter that are still needed after the next one. */
-    private int left;
+    private int remainingFrames;
 
     private WalkedFrames(int most, FrameFilter filter, int index) {
         super(most);
         this.frames = new StackWalker.StackFrame[most];
         this.filter = filter;
-        this.left = index;
+        this.remainingFrames = index;
     }
 
     static Frames walk(int most, FrameFilter filter, int index) {
@@ -31,11 +31,11 @@ final class WalkedFrames extends Frames implements Function<Stream<StackWalker.S
         for (Iterator<StackWalker.StackFrame> i = stream.iterator(); count < most && i.hasNext(); ) {
             StackWalker.StackFrame frame = i.next();
             String className = frame.getClassName();
-            top = top && own(className);
+            top = top && isOwn(className);
             if (!top) {
                 frames[count] = frame;
                 add(className, frame.getMethodName(), frame.getByteCodeIndex());
-                if (filter != null && !filter.skips(className) && left-- == 0) {
+                if (filter != null && !filter.skips(className) && remainingFrames-- == 0) {
                     break;
                 }
             }

@@ -39,12 +39,12 @@ final class Windows {
             if (window != null && window[0] > epoch) {
                 return null;
             }
-            long[] fresh = new long[SIZE];
-            fresh[0] = epoch;
+            long[] newWindow = new long[SIZE];
+            newWindow[0] = epoch;
             for (int i = 1; i < SIZE; i++) {
-                fresh[i] = Cells.initial(CELLS[operator][i - 1]);
+                newWindow[i] = Cells.initial(CELLS[operator][i - 1]);
             }
-            MEMORY.compareAndSetReference(ring, offset, window, fresh);
+            MEMORY.compareAndSetReference(ring, offset, window, newWindow);
         }
     }
 }

@@ -121,12 +121,12 @@ final class BudgetScenarios extends Scenarios {
         }
         session.tick(now += 50_000_000L);
         restraints("before");
-        int fired = 0;
+        int firings = 0;
         long weights = 0;
         for (int i = 0; i < 50_021; i++) {
             long run = session.fired(1);
             if (run >= 0) {
-                fired++;
+                firings++;
                 weights += Probe.weight(run);
                 lasted(run, 1, 10_000);
             }
@@ -134,7 +134,7 @@ final class BudgetScenarios extends Scenarios {
                 fact("too-far", i);
             }
         }
-        fact("fired", fired);
+        fact("fired", firings);
         fact("weights", weights);
         session.tick(now += 10_000_000L);
         restraints("after");
@@ -210,13 +210,13 @@ final class BudgetScenarios extends Scenarios {
             }
         }
         session.tick(now += 50_000_000L);
-        int timed = 0;
+        int timedFirings = 0;
         for (int i = 0; i < 20_011; i++) {
             long run = session.fired(1);
-            timed += Probe.isTimed(run) ? 1 : 0;
-            cost(run, 1, timed == 200 ? 1_000_000_000 : 100);
+            timedFirings += Probe.isTimed(run) ? 1 : 0;
+            cost(run, 1, timedFirings == 200 ? 1_000_000_000 : 100);
         }
-        fact("timed", timed);
+        fact("timed", timedFirings);
         session.tick(now += 50_000_000L);
         restraints("hot");
         finish();
@@ -227,8 +227,8 @@ final class BudgetScenarios extends Scenarios {
         open(defaults());
         session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
         session.addMap(1, MapShape.COUNT, 1, 2, 64, new long[0]);
-        session.feeds(1, new int[] {0});
-        session.feeds(2, new int[] {1});
+        session.addTargets(1, new int[] {0});
+        session.addTargets(2, new int[] {1});
         session.budget(100);
         long now = System.nanoTime();
         for (int i = 0; i < 64; i++) {
@@ -238,7 +238,7 @@ final class BudgetScenarios extends Scenarios {
         }
         for (int probe = 1; probe <= 2; probe++) {
             for (int i = 0; i < 64; i++) {
-                session.probe(probe).tookRun(1_000_000_000, 1, 0, 0);
+                session.probe(probe).endRuns(1_000_000_000, 1, 0, 0);
             }
         }
         restraints("before");
@@ -252,7 +252,7 @@ final class BudgetScenarios extends Scenarios {
     /** Reports the cost of a firing in ns, if the firing is timed. */
     private void cost(long run, int probe, int nanos) {
         if (Probe.isTimed(run)) {
-            session.probe(probe).tookRun(nanos + Costs.clock(), 1, 0, 0);
+            session.probe(probe).endRuns(nanos + Costs.clock(), 1, 0, 0);
         }
     }
 

@@ -14,7 +14,7 @@ final class BufferScenarios extends Scenarios {
     private void overflow() throws Exception {
         open(new Limits(128 << 10, 200, 2, 20, 20, 32));
         final boolean[] stop = {false};
-        final Throwable[] failed = {null};
+        final Throwable[] failure = {null};
         Thread drainer = new Thread("drainer") {
             @Override
             public void run() {
@@ -24,7 +24,7 @@ final class BufferScenarios extends Scenarios {
                         Thread.sleep(1);
                     }
                 } catch (Throwable t) {
-                    failed[0] = t;
+                    failure[0] = t;
                 }
             }
         };
@@ -39,7 +39,7 @@ final class BufferScenarios extends Scenarios {
         });
         stop[0] = true;
         drainer.join();
-        fact("drainer", failed[0]);
+        fact("drainer", failure[0]);
         finish();
     }
 

@@ -48,16 +48,16 @@ final class CostScenarios extends Scenarios {
         session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
         session.tick(System.nanoTime());
         for (int i = 0; i < 1009; i++) {
-            long fired = session.fired(1);
-            long tested = session.tested(2);
+            long firedRun = session.fired(1);
+            long testedRun = session.tested(2);
             for (long end = System.nanoTime() + 20_000; System.nanoTime() < end; ) {
                 // busy
             }
-            if (Probe.isTimed(fired)) {
-                session.took(1, fired, 0);
+            if (Probe.isTimed(firedRun)) {
+                session.took(1, firedRun, 0);
             }
-            if (Probe.isTimed(tested)) {
-                session.took(2, tested, 0);
+            if (Probe.isTimed(testedRun)) {
+                session.took(2, testedRun, 0);
             }
             Session.tally(site(1), 3, 0);
         }
@@ -77,17 +77,17 @@ final class CostScenarios extends Scenarios {
         open(defaults());
         session.tick(System.nanoTime());
         for (int i = 0; i < 64; i++) {
-            session.probe(1).tookRun(24 + Costs.clock(), 16, 0, 0);
-            session.probe(2).tookRun(24 + Costs.clock(), 16, 4, 2);
+            session.probe(1).endRuns(24 + Costs.clock(), 16, 0, 0);
+            session.probe(2).endRuns(24 + Costs.clock(), 16, 4, 2);
         }
         for (int i = 0; i < 1000; i++) { // the scheduler stopped the thread during the last of them
-            session.probe(3).tookRun((i < 999 ? 100 : 1_000_000_000) + Costs.clock(), 1, 0, 0);
+            session.probe(3).endRuns((i < 999 ? 100 : 1_000_000_000) + Costs.clock(), 1, 0, 0);
             if (i >= 950) {
-                session.probe(4).tookRun((i < 999 ? 100 : 1_000_000_000) + Costs.clock(), 1, 0, 0);
+                session.probe(4).endRuns((i < 999 ? 100 : 1_000_000_000) + Costs.clock(), 1, 0, 0);
             }
         }
         for (int i = 0; i < 100; i++) { // slow while they are rare, fast when they are frequent
-            session.probe(5).tookRun((i < 50 ? 10_000 : 100) + Costs.clock(), 1, 0, 0);
+            session.probe(5).endRuns((i < 50 ? 10_000 : 100) + Costs.clock(), 1, 0, 0);
             if (i == 49) {
                 session.tick(System.nanoTime() + 1_000_000_000L);
                 for (int k = 0; k < 1_000_000; k++) {

@@ -12,7 +12,7 @@ final class FlushScenarios extends Scenarios {
         private final int maps;
         private volatile int flushes;
         private volatile boolean last;
-        private Exception unexpected;
+        private Exception failure;
 
         Flusher(int maps) {
             this.maps = maps;
@@ -34,15 +34,15 @@ final class FlushScenarios extends Scenarios {
                     flushes++;
                     Thread.sleep(7);
                 } while (!ends);
-            } catch (Exception failed) {
-                unexpected = failed;
+            } catch (Exception error) {
+                failure = error;
             }
         }
 
         /** A writer waits for the next flush, so that there are many flushes with every scheduling of the threads. */
         void waitFor() throws InterruptedException {
-            int seen = flushes;
-            while (flushes == seen && isAlive()) {
+            int flushesBefore = flushes;
+            while (flushes == flushesBefore && isAlive()) {
                 Thread.sleep(1);
             }
         }
@@ -50,7 +50,7 @@ final class FlushScenarios extends Scenarios {
         void end() throws Exception {
             last = true;
             join();
-            fact("flushes", unexpected != null ? unexpected : flushes);
+            fact("flushes", failure != null ? failure : flushes);
         }
     }
 
@@ -94,20 +94,20 @@ final class FlushScenarios extends Scenarios {
                 session.fired(1); // threads that get a stripe here have cells of their own; the others share cells
                 for (int i = 0; i < FLUSHED_ROUNDS; i++) {
                     Long key = Long.valueOf(i % FLUSHED_KEYS);
-                    for (int map = 0; map < 3; map++) {
-                        Aggregation found = session.map(map);
-                        if (map == 0) {
-                            found.count(found.slot(key, 1));
+                    for (int id = 0; id < 3; id++) {
+                        Aggregation map = session.map(id);
+                        if (id == 0) {
+                            map.count(map.slot(key, 1));
                         } else {
-                            found.add(found.slot(key, 1), (long) i);
+                            map.add(map.slot(key, 1), (long) i);
                         }
                     }
-                    Aggregation plain = session.map(3);
-                    plain.update(plain.slot(key, 1), "+=", Long.valueOf(1));
-                    Aggregation top = session.map(4);
-                    top.collect(top.slot("all", 1), key, 1, 0);
-                    Aggregation keyless = session.map(5);
-                    keyless.add(keyless.slot(), (long) i);
+                    Aggregation plainMap = session.map(3);
+                    plainMap.update(plainMap.slot(key, 1), "+=", Long.valueOf(1));
+                    Aggregation topMap = session.map(4);
+                    topMap.collect(topMap.slot("all", 1), key, 1, 0);
+                    Aggregation keylessMap = session.map(5);
+                    keylessMap.add(keylessMap.slot(), (long) i);
                     if (i % 3001 == 0) {
                         flusher.waitFor();
                     }
@@ -130,9 +130,9 @@ final class FlushScenarios extends Scenarios {
             fact("size-" + round, map.size() + " " + map.has(map.find(Long.valueOf(7 * round))));
             Thread.sleep(1010); // the map installs an empty table at most once a second
         }
-        int before = map.slot(Long.valueOf(-1), 1);
+        int oldSlot = map.slot(Long.valueOf(-1), 1);
         session.mapContent(0, true, 12 << 20);
-        map.count(before); // it found its key before the flush, and counts after it
+        map.count(oldSlot); // it found its key before the flush, and counts after it
         finish(0);
     }
 
@@ -148,9 +148,9 @@ final class FlushScenarios extends Scenarios {
             public void run(int writer) throws Exception {
                 for (int i = 0; i < FLUSHED_ROUNDS; i++) {
                     Session.tally(site, 1, 0);
-                    Session entered = Session.enter(site, 2);
-                    if (entered != null) {
-                        entered.tally(2, 0);
+                    Session enteredSession = Session.enter(site, 2);
+                    if (enteredSession != null) {
+                        enteredSession.tally(2, 0);
                     }
                     if (i % 3001 == 0) {
                         flusher.waitFor();

@@ -30,10 +30,11 @@ final class MapScenarios extends Scenarios {
                     session.map(MapShape.COUNT).count(session.map(MapShape.COUNT).slot());
                     session.map(10 + MapShape.COUNT).count(session.map(10 + MapShape.COUNT).slot(key, 1));
                     for (int kind = MapShape.SUM; kind <= MapShape.HIST; kind++) {
-                        Aggregation keyless = session.map(kind);
-                        Aggregation keyed = session.map(10 + kind);
-                        keyless.add(keyless.slot(), sample);
-                        keyed.add(keyed.slot(key, 1), i % 2 == 0 ? (Object) Long.valueOf(sample) : (Object) Double.valueOf(sample));
+                        Aggregation keylessMap = session.map(kind);
+                        Aggregation keyedMap = session.map(10 + kind);
+                        keylessMap.add(keylessMap.slot(), sample);
+                        keyedMap.add(keyedMap.slot(key, 1), i % 2 == 0 ? (Object) Long.valueOf(sample)
+                                : (Object) Double.valueOf(sample));
                     }
                 }
             }
@@ -81,10 +82,11 @@ final class MapScenarios extends Scenarios {
         session.addMap(2, MapShape.COUNT, 3, 2, 100, new long[0]);
         session.addMap(3, MapShape.COUNT, 4, 2, 100, new long[0]);
         session.addMap(4, MapShape.COUNT, 5, 2, 100, new long[0]);
-        Object one = new ApplicationObjects.Money();
+        Object identity = new ApplicationObjects.Money();
         Object[] keys = {
             null, "text", new String("text"), 1L, 1, (short) 1, 1.5, 1.5f, true, 'c', ApplicationObjects.Color.RED, "RED", Integer.class,
-            "a long string 1", "a long string 2", one, one, new ApplicationObjects.Money(), Double.NaN, 0.0 / 0.0,
+            "a long string 1", "a long string 2", identity, identity, new ApplicationObjects.Money(), Double.NaN,
+                    0.0 / 0.0,
         };
         Aggregation map = session.map(0);
         for (Object key : keys) {
@@ -108,9 +110,9 @@ final class MapScenarios extends Scenarios {
         inParallel(new Work() {
             @Override
             public void run(int writer) {
-                Session entered = enterGuarded(site(1), 3);
+                Session enteredSession = enterGuarded(site(1), 3);
                 for (int i = 0; i < 2000; i++) {
-                    entered.map(0).count(entered.map(0).slot(Long.valueOf(i), 1));
+                    enteredSession.map(0).count(enteredSession.map(0).slot(Long.valueOf(i), 1));
                 }
                 leave();
             }
@@ -123,11 +125,11 @@ final class MapScenarios extends Scenarios {
         open(defaults());
         session.addMap(0, MapShape.HIST, 1, 6, 1 << 17, new long[0]);
         Aggregation map = session.map(0);
-        long refused = 0;
+        long refusedCount = 0;
         for (long key = 0; key < 1 << 17; key++) {
-            refused += map.slot(Long.valueOf(key), 1) < 0 ? 1 : 0;
+            refusedCount += map.slot(Long.valueOf(key), 1) < 0 ? 1 : 0;
         }
-        fact("refused", refused > 0 && refused < 1 << 17);
+        fact("refused", refusedCount > 0 && refusedCount < 1 << 17);
         session.addMap(2, MapShape.HIST, 1, 2, 1 << 16, new long[0]);
         session.fired(1);
         map = session.map(2);
@@ -143,18 +145,18 @@ final class MapScenarios extends Scenarios {
             at = Records.putLong(at, words, end, i);
         }
         Records.commit(session, at, words, begin, end);
-        byte[] small = new byte[64 << 10];
-        boolean named = session.drain(small) > 0; // the record of the name of this thread
-        fact("record", named + " " + session.drain(small) + " " + session.drain(new byte[session.maxRecord()]));
+        byte[] smallBuffer = new byte[64 << 10];
+        boolean named = session.drain(smallBuffer) > 0; // the record of the name of this thread
+        fact("record", named + " " + session.drain(smallBuffer) + " " + session.drain(new byte[session.maxRecord()]));
         session.addMap(1, MapShape.COUNT, 1, 2, 1 << 14, new long[0]);
         map = session.map(1);
         for (long key = 0; key < 1009; key++) {
             map.count(map.slot(Long.valueOf(key), 1));
         }
-        byte[] some = session.mapContent(1, true, 9000);
-        write("map1.0", some, some.length);
-        byte[] others = session.mapContent(1, true, 12 << 20);
-        write("map1.1", others, others.length);
+        byte[] firstPart = session.mapContent(1, true, 9000);
+        write("map1.0", firstPart, firstPart.length);
+        byte[] secondPart = session.mapContent(1, true, 12 << 20);
+        write("map1.1", secondPart, secondPart.length);
         session.close();
     }
 
@@ -172,16 +174,16 @@ final class MapScenarios extends Scenarios {
                 }
             }
         });
-        int stale = map.slot("stale", 1);
-        map.count(stale);
-        map.delete(stale);
-        map.count(stale);
+        int oldSlot = map.slot("stale", 1);
+        map.count(oldSlot);
+        map.delete(oldSlot);
+        map.count(oldSlot);
         fact("after-delete", map.find("stale"));
-        int fresh = map.slot("stale", 1);
-        map.count(stale);
-        fact("fresh", map.value(fresh));
+        int newSlot = map.slot("stale", 1);
+        map.count(oldSlot);
+        fact("fresh", map.value(newSlot));
         map.clear();
-        map.count(fresh);
+        map.count(newSlot);
         map.count(map.slot("after", 1));
         finish(0);
     }

@@ -25,11 +25,11 @@ final class ObjectScenarios extends Scenarios {
         fact("distinct", stacks[0] != stacks[2]);
         emit(0, stacks[0], stacks[2]);
         final Throwable liar = StackProbe.fail();
-        final Object[] of = {Stack.of(session, liar, 2)};
+        final Object[] stackOfLiar = {Stack.of(session, liar, 2)};
         Thread holder = new Thread() {
             @Override
             public void run() {
-                of[0] = Stack.of(session, liar, 2);
+                stackOfLiar[0] = Stack.of(session, liar, 2);
             }
         };
         synchronized (liar) { // this thread holds the exception's monitor
@@ -37,18 +37,18 @@ final class ObjectScenarios extends Scenarios {
             holder.join(10_000);
         }
         fact("monitor", !holder.isAlive());
-        emit(1, of[0], Stack.of(session, null, 3));
+        emit(1, stackOfLiar[0], Stack.of(session, null, 3));
         fact("frameOf", Stack.frameOf(session, liar, 0));
         fact("frame", StackProbe.frame(probe, 0));
         fact("past", Stack.frameHere(session, 7) + " " + Stack.frameHere(session, -1) + " " + Stack.frameHere(session, 1000));
-        int before = 0;
+        int framesBefore = 0;
         for (int i = 0; i < 20_000; i++) { // more stacks than fit into the table
-            StackTraceElement[] made = {new StackTraceElement("a.B" + i, "m", "B.java", i)};
+            StackTraceElement[] trace = {new StackTraceElement("a.B" + i, "m", "B.java", i)};
             Throwable t = new Throwable();
-            t.setStackTrace(made);
-            before += ((Stack) Stack.of(session, t, 4)).id == 0 ? 1 : 0;
+            t.setStackTrace(trace);
+            framesBefore += ((Stack) Stack.of(session, t, 4)).id == 0 ? 1 : 0;
         }
-        fact("overflowed", before > 20_000 - 8192);
+        fact("overflowed", framesBefore > 20_000 - 8192);
         finish();
     }
 
@@ -57,17 +57,18 @@ final class ObjectScenarios extends Scenarios {
         open(new Limits(1 << 20, 200, 2, 20, 20, 100));
         StackProbe probe = new StackProbe(session);
         Stack[] all = new Stack[71];
-        Object[] cut = new Object[all.length];
+        Object[] shortStacks = new Object[all.length];
         String[] frames = new String[all.length];
         boolean same = true;
         for (int round = 0; round < 3; round++) {
             for (int depth = 0; depth < all.length; depth++) {
-                Stack found = (Stack) StackProbe.capture(probe, depth, 100);
-                Object short_ = StackProbe.capture(probe, depth, 3);
+                Stack stack = (Stack) StackProbe.capture(probe, depth, 100);
+                Object shortStack = StackProbe.capture(probe, depth, 3);
                 String third = StackProbe.frame(probe, depth, 2);
-                same &= round == 0 || found == all[depth] && short_ == cut[depth] && third.equals(frames[depth]);
-                all[depth] = found;
-                cut[depth] = short_;
+                same &= round == 0
+                        || stack == all[depth] && shortStack == shortStacks[depth] && third.equals(frames[depth]);
+                all[depth] = stack;
+                shortStacks[depth] = shortStack;
                 frames[depth] = third;
             }
             session.stacks.sweep(System.nanoTime() + round * 10_000_000_000L); // the last round begins with an empty table
@@ -75,31 +76,33 @@ final class ObjectScenarios extends Scenarios {
         boolean right = true;
         for (int depth = 1; depth < all.length; depth++) {
             right &= all[depth].classes.length == all[0].classes.length + depth && all[depth] != all[depth - 1];
-            right &= (cut[depth] == cut[depth - 1]) == (depth > 2) && frames[depth].equals(frames[depth - 1]) == (depth > 2);
+            right &= (shortStacks[depth] == shortStacks[depth - 1]) == (depth > 2)
+                    && frames[depth].equals(frames[depth - 1]) == (depth > 2);
         }
         boolean apart = true;
         for (int round = 0; round < 3; round++) {
-            Object one = StackProbe.capture(probe, 0, 5);
-            Object other = StackProbe.capture(probe, 0, 5);
-            apart &= one != other;
+            Object firstStack = StackProbe.capture(probe, 0, 5);
+            Object secondStack = StackProbe.capture(probe, 0, 5);
+            apart &= firstStack != secondStack;
         }
         fact("same", same);
         fact("right", right);
         fact("apart", apart);
         java.lang.reflect.Method capture = StackProbe.class.getMethod("capture", StackProbe.class, int.class, int.class);
-        Object[] reflected = new Object[30];
-        for (int i = 0; i < reflected.length; i++) { // the JVM changes its implementation of reflection after some calls
-            reflected[i] = capture.invoke(null, probe, 2, 5);
+        Object[] reflectedStacks = new Object[30];
+        // the JVM changes its implementation of reflection after some calls
+        for (int i = 0; i < reflectedStacks.length; i++) {
+            reflectedStacks[i] = capture.invoke(null, probe, 2, 5);
         }
-        boolean one = true;
+        boolean firstStack = true;
         boolean hidden = true;
-        for (Object stack : reflected) {
-            one &= stack == reflected[0];
+        for (Object stack : reflectedStacks) {
+            firstStack &= stack == reflectedStacks[0];
             for (String name : ((Stack) stack).classes) {
                 hidden &= !name.contains("reflect");
             }
         }
-        fact("reflected", one && hidden);
+        fact("reflected", firstStack && hidden);
         finish();
     }
 

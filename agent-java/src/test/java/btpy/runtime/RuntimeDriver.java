@@ -24,17 +24,17 @@ public final class RuntimeDriver {
             new ObjectScenarios(directory),
             new ThreadScenarios(directory),
         };
-        Set<String> wanted = new HashSet<String>(Arrays.asList(arguments).subList(1, arguments.length));
-        boolean all = wanted.isEmpty();
+        Set<String> names = new HashSet<String>(Arrays.asList(arguments).subList(1, arguments.length));
+        boolean all = names.isEmpty();
         for (Scenarios subject : subjects) {
             for (String name : subject.names()) {
-                if (all || wanted.remove(name)) {
+                if (all || names.remove(name)) {
                     subject.start(name).run();
                 }
             }
         }
-        if (!wanted.isEmpty()) {
-            throw new IllegalArgumentException("there are no scenarios " + wanted);
+        if (!names.isEmpty()) {
+            throw new IllegalArgumentException("there are no scenarios " + names);
         }
         System.out.println("done all true");
     }

@@ -38,11 +38,11 @@ final class SamplingScenarios extends Scenarios {
         }
         Stripes.takeBack(stripe);
         session.probe(2).thin(16);
-        int tested = 0;
+        int testedHits = 0;
         for (int i = 0; i < 100_003; i++) { // the same before a predicate that takes time
-            tested += session.tested(2) >= 0 ? 1 : 0;
+            testedHits += session.tested(2) >= 0 ? 1 : 0;
         }
-        fact("tested", tested);
+        fact("tested", testedHits);
         fact("lent", stripe >= 0);
         fact("weights", weights);
         finish();
@@ -70,13 +70,13 @@ final class SamplingScenarios extends Scenarios {
         final AdaptiveSampler adaptive = new AdaptiveSampler(2, false);
         final Sampler sampler = new Sampler(Sampler.EVERY, 2, false);
         final long[] weights = new long[WRITERS];
-        final long[] sampled = new long[WRITERS];
+        final long[] sampledSums = new long[WRITERS];
         inParallel(new Work() {
             @Override
             public void run(int writer) {
                 for (int i = 0; i < 200_003; i++) {
                     weights[writer] += adaptive.choose(-1);
-                    sampled[writer] += sampler.choose();
+                    sampledSums[writer] += sampler.choose();
                 }
             }
         });
@@ -84,7 +84,7 @@ final class SamplingScenarios extends Scenarios {
         long sampledSum = 0;
         for (int writer = 0; writer < WRITERS; writer++) {
             sum += weights[writer];
-            sampledSum += sampled[writer];
+            sampledSum += sampledSums[writer];
         }
         fact("hits", WRITERS * 200_003L);
         fact("weights", sum);
@@ -101,7 +101,7 @@ final class SamplingScenarios extends Scenarios {
         session.sampling(3, Sampler.MAX_RATE, 7, false, 3);
         session.sampling(4, Sampler.EVERY, 2, true, 4);
         final long[] weights = new long[4];
-        int fired = 0;
+        int firings = 0;
         for (int hit = 0; hit < 10_007; hit++) {
             for (int probe = 1; probe <= 3; probe++) {
                 weights[probe] += Sampler.choose(site(1), probe);
@@ -111,14 +111,14 @@ final class SamplingScenarios extends Scenarios {
         fact("rate", Math.abs(weights[2] - 10_007) < 20); // the last block is not finished
         for (int second = 1; second <= 2; second++) {
             session.tick(System.nanoTime() + second * 1_000_000_000L);
-            fired = 0;
+            firings = 0;
             for (int hit = 0; hit < 10_007; hit++) {
                 int weight = Sampler.choose(site(1), 3);
                 weights[3] += weight;
-                fired += weight > 0 ? 1 : 0;
+                firings += weight > 0 ? 1 : 0;
             }
         }
-        fact("max-rate", fired <= 7 && fired >= 5);
+        fact("max-rate", firings <= 7 && firings >= 5);
         fact("max-rate-weights", weights[3] <= 30_021 && weights[3] > 30_021 * 0.7);
         final long[] totals = new long[WRITERS];
         inParallel(new Work() {

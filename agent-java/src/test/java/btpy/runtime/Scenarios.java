@@ -177,13 +177,13 @@ abstract class Scenarios {
     }
 
     static Session enterGuarded(int site, int probe) {
-        Session entered = Session.enter(site, probe);
-        int entry = entered == null ? -1 : Guard.enter(entered, probe);
+        Session enteredSession = Session.enter(site, probe);
+        int entry = enteredSession == null ? -1 : Guard.enter(enteredSession, probe);
         if (entry < 0) {
             return null;
         }
         MARKED.set(entry);
-        return entered;
+        return enteredSession;
     }
 
     static void leave() {

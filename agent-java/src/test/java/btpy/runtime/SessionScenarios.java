@@ -19,23 +19,23 @@ final class SessionScenarios extends Scenarios {
         session.limit(1, 101, 0, 0, 0);
         session.limit(2, 0, 17, 0, 0);
         session.limit(3, 0, 0, 5_000_000_000L, 0);
-        final long[] fired = new long[WRITERS];
+        final long[] firings = new long[WRITERS];
         inParallel(new Work() {
             @Override
             public void run(int writer) {
                 for (int hit = 0; hit < 1009; hit++) {
                     for (int probe = 1; probe <= 3; probe++) {
-                        Session entered = Session.enter(site(1), probe);
-                        if (entered != null && entered.fired(probe) >= 0 && probe == 1) {
-                            fired[writer]++;
+                        Session enteredSession = Session.enter(site(1), probe);
+                        if (enteredSession != null && enteredSession.fired(probe) >= 0 && probe == 1) {
+                            firings[writer]++;
                         }
                     }
                 }
             }
         });
         long all = 0;
-        for (long firings : fired) {
-            all += firings;
+        for (long count : firings) {
+            all += count;
         }
         fact("first", all + " " + (Session.enter(site(1), 1) == null));
         session.tick(System.nanoTime() + 1_000_000_000L);
@@ -70,29 +70,29 @@ final class SessionScenarios extends Scenarios {
         session.drain(records, System.nanoTime());
         leave();
         fact("left", enterGuarded(site(1), 1) == session);
-        final boolean[] other = new boolean[3];
+        final boolean[] results = new boolean[3];
         Thread thread = new Thread() {
             @Override
             public void run() {
-                other[0] = enterGuarded(site(1), 1) == session;
+                results[0] = enterGuarded(site(1), 1) == session;
                 leave();
             }
         };
         thread.start();
         thread.join();
-        fact("other-thread", other[0]);
+        fact("other-thread", results[0]);
         leave();
         AgentThread agent = new AgentThread(new Runnable() {
             @Override
             public void run() {
-                other[0] = Session.enter(site(1), 1) == null;
-                other[1] = enterGuarded(site(1), 1) == null;
-                other[2] = Session.enterAgent(site(1), 1) == session;
+                results[0] = Session.enter(site(1), 1) == null;
+                results[1] = enterGuarded(site(1), 1) == null;
+                results[2] = Session.enterAgent(site(1), 1) == session;
             }
         }, "agent");
         agent.start();
         agent.join();
-        fact("agent", other[0] && other[1] && other[2]);
+        fact("agent", results[0] && results[1] && results[2]);
         fact("agent-elsewhere", Session.enterAgent(site(1), 1) == null);
         long tid = MEMORY.getLong(Thread.currentThread(), MEMORY.fieldOffset(Thread.class, "tid"));
         fact("tid", tid == Thread.currentThread().getId() && Threads.id() == tid);
@@ -114,22 +114,22 @@ final class SessionScenarios extends Scenarios {
         Depths.leave(site(1), 1, 0);
         Depths.leave(site(1), 2, 0);
         final long offset = MEMORY.fieldOffset(Thread.class, "tid");
-        final int[] seen = new int[2];
+        final int[] depths = new int[2];
         Thread many = new Thread() {
             @Override
             public void run() {
-                long own = MEMORY.getLong(this, offset);
+                long ownValue = MEMORY.getLong(this, offset);
                 for (long tid = 1_000_000; tid < 1_100_000; tid++) {
                     MEMORY.putLong(this, offset, tid);
-                    seen[Depths.enter(site(1), 1) == 0 ? 0 : 1]++;
+                    depths[Depths.enter(site(1), 1) == 0 ? 0 : 1]++;
                 }
-                MEMORY.putLong(this, offset, own);
+                MEMORY.putLong(this, offset, ownValue);
             }
         };
         many.start();
         many.join();
-        fact("counted", seen[0]);
-        fact("uncounted", seen[1]);
+        fact("counted", depths[0]);
+        fact("uncounted", depths[1]);
         finish();
         fact("closed", Depths.enter(site(1), 1));
     }
@@ -149,11 +149,11 @@ final class SessionScenarios extends Scenarios {
                 throw new AssertionError("getMessage of an application's exception");
             }
         });
-        Session entered = enterGuarded(site(1), 5);
-        Elements.element(entered, new int[2], 2, 55);
-        Elements.element(entered, new ArrayList<Object>(), 0, 55);
-        entered.addMap(0, MapShape.SUM, 0, 2, 1, new long[0]);
-        entered.map(0).add(entered.map(0).slot(), (Object) null);
+        Session enteredSession = enterGuarded(site(1), 5);
+        Elements.element(enteredSession, new int[2], 2, 55);
+        Elements.element(enteredSession, new ArrayList<Object>(), 0, 55);
+        enteredSession.addMap(0, MapShape.SUM, 0, 2, 1, new long[0]);
+        enteredSession.map(0).add(enteredSession.map(0).slot(), (Object) null);
         leave();
         inParallel(new Work() {
             @Override
@@ -175,24 +175,24 @@ final class SessionScenarios extends Scenarios {
 
     private void slots() {
         Session[] sessions = new Session[127];
-        boolean[] seen = new boolean[128];
+        boolean[] usedSlots = new boolean[128];
         boolean distinct = true;
-        Limits small = new Limits(0, 1, 0, 0, 0, 1);
+        Limits smallLimits = new Limits(0, 1, 0, 0, 0, 1);
         for (int i = 0; i < 127; i++) {
-            sessions[i] = Session.open(small, 1);
-            distinct &= !seen[sessions[i].slot()] && sessions[i].slot() > 0;
-            seen[sessions[i].slot()] = true;
+            sessions[i] = Session.open(smallLimits, 1);
+            distinct &= !usedSlots[sessions[i].slot()] && sessions[i].slot() > 0;
+            usedSlots[sessions[i].slot()] = true;
         }
         fact("distinct", distinct);
-        fact("full", Session.open(small, 1) == null);
+        fact("full", Session.open(smallLimits, 1) == null);
         sessions[5].close();
-        Session again = Session.open(small, 1);
-        fact("reused", again != null && again.slot() == sessions[5].slot());
+        Session newSession = Session.open(smallLimits, 1);
+        fact("reused", newSession != null && newSession.slot() == sessions[5].slot());
         sessions[5].close(); // a second close must not free the slot of its new owner
-        again.addProbe(0);
-        again.setEnabled(0, true);
-        fact("kept", Session.enter(again.slot() << 24 | 1, 0) == again);
-        again.close();
+        newSession.addProbe(0);
+        newSession.setEnabled(0, true);
+        fact("kept", Session.enter(newSession.slot() << 24 | 1, 0) == newSession);
+        newSession.close();
         for (Session session : sessions) {
             session.close();
         }

@@ -20,15 +20,15 @@ final class ThreadScenarios extends Scenarios {
         Thread many = new Thread("many") {
             @Override
             public void run() {
-                long own = MEMORY.getLong(this, offset);
-                long used = 0;
+                long ownValue = MEMORY.getLong(this, offset);
+                long usedIds = 0;
                 for (int i = 0; i < 200_000; i++) {
                     if (i == 100_000) {
-                        used = usedAfterCollection();
+                        usedIds = usedAfterCollection();
                     }
                     MEMORY.putLong(this, offset, 1_000_000L + i);
-                    Session entered = enterGuarded(site(1), 1);
-                    entered.map(0).count(entered.map(0).slot());
+                    Session enteredSession = enterGuarded(site(1), 1);
+                    enteredSession.map(0).count(enteredSession.map(0).slot());
                     Depths.leave(site(1), 1, Depths.enter(site(1), 1));
                     emit(0, i);
                     leave();
@@ -36,8 +36,8 @@ final class ThreadScenarios extends Scenarios {
                         session.drain(target);
                     }
                 }
-                MEMORY.putLong(this, offset, own);
-                fact("grown", Math.max(0, usedAfterCollection() - used));
+                MEMORY.putLong(this, offset, ownValue);
+                fact("grown", Math.max(0, usedAfterCollection() - usedIds));
             }
         };
         many.start();
@@ -71,47 +71,47 @@ final class ThreadScenarios extends Scenarios {
         open(defaults());
         fact("nothing", ThreadValues.now(session) == null);
         fact("absent", ThreadValues.boxedNumber(null, 0) == null && !ThreadValues.has(null, 31));
-        int[] kept = new int[2];
-        keep(1_000_000, 20_000, kept);
-        fact("kept", kept[0]);
-        fact("refused", kept[1]);
+        int[] counts = new int[2];
+        keep(1_000_000, 20_000, counts);
+        fact("kept", counts[0]);
+        fact("refused", counts[1]);
         long now = System.nanoTime();
         session.drain(target, now); // both threads have ended
-        keep(2_000_000, 8_000, kept = new int[2]);
-        fact("kept-again", kept[0]);
-        final Object[] seen = new Object[3];
-        final CyclicBarrier both = new CyclicBarrier(2);
-        Thread waiting = new Thread() {
+        keep(2_000_000, 8_000, counts = new int[2]);
+        fact("kept-again", counts[0]);
+        final Object[] results = new Object[3];
+        final CyclicBarrier barrier = new CyclicBarrier(2);
+        Thread waitingThread = new Thread() {
             @Override
             public void run() {
                 try {
                     ThreadValues values = ThreadValues.toChange(session, 3, 1, 777);
                     ThreadValues.setReal(values, 1, 2.5);
                     ThreadValues.set(values, 2, this, session);
-                    both.await();
-                    both.await();
-                    seen[0] = ThreadValues.boxedReal(ThreadValues.now(session), 1);
-                    seen[1] = ThreadValues.value(ThreadValues.now(session), 2);
+                    barrier.await();
+                    barrier.await();
+                    results[0] = ThreadValues.boxedReal(ThreadValues.now(session), 1);
+                    results[1] = ThreadValues.value(ThreadValues.now(session), 2);
                     ThreadValues.clear(ThreadValues.now(session));
-                    seen[2] = ThreadValues.boxedReal(ThreadValues.now(session), 1);
-                } catch (Exception broken) {
-                    seen[0] = broken;
+                    results[2] = ThreadValues.boxedReal(ThreadValues.now(session), 1);
+                } catch (Exception error) {
+                    results[0] = error;
                 }
             }
         };
-        waiting.start();
-        both.await();
+        waitingThread.start();
+        barrier.await();
         for (int i = 1; i < 4; i++) {
             session.drain(target, now + i * 2_000_000_000L); // the thread is still alive
         }
-        both.await();
-        waiting.join();
-        fact("of-a-live-thread", seen[0]);
-        fact("object", seen[1] != null && !(seen[1] instanceof Thread));
-        fact("cleared", seen[2] == null);
+        barrier.await();
+        waitingThread.join();
+        fact("of-a-live-thread", results[0]);
+        fact("object", results[1] != null && !(results[1] instanceof Thread));
+        fact("cleared", results[2] == null);
         session.drain(target, now + 8_000_000_000L);
-        keep(3_000_000, 8_000, kept = new int[2]);
-        fact("kept-at-last", kept[0]);
+        keep(3_000_000, 8_000, counts = new int[2]);
+        fact("kept-at-last", counts[0]);
         finish();
     }
 
@@ -119,20 +119,20 @@ final class ThreadScenarios extends Scenarios {
      * Changes values of threads as {@code thread.n += 1} does. One thread takes the ids of {@code count} threads, one
      * after the other.
      */
-    private void keep(final long first, final int count, final int[] kept) throws Exception {
+    private void keep(final long first, final int count, final int[] counts) throws Exception {
         final long offset = MEMORY.fieldOffset(Thread.class, "tid");
         Thread many = new Thread() {
             @Override
             public void run() {
-                long own = MEMORY.getLong(this, offset);
+                long ownValue = MEMORY.getLong(this, offset);
                 for (long tid = first; tid < first + count; tid++) {
                     MEMORY.putLong(this, offset, tid);
                     ThreadValues values = ThreadValues.toChange(session, 3, 1, 777);
                     ThreadValues.addNumber(values, 0, tid);
                     ThreadValues.addNumber(values, 0, 1);
-                    kept[ThreadValues.has(ThreadValues.now(session), 0) ? 0 : 1]++;
+                    counts[ThreadValues.has(ThreadValues.now(session), 0) ? 0 : 1]++;
                 }
-                MEMORY.putLong(this, offset, own);
+                MEMORY.putLong(this, offset, ownValue);
             }
         };
         many.start();
@@ -140,11 +140,11 @@ final class ThreadScenarios extends Scenarios {
     }
 
     private static long usedAfterCollection() {
-        long least = Long.MAX_VALUE;
+        long smallest = Long.MAX_VALUE;
         for (int i = 0; i < 3; i++) {
             System.gc();
-            least = Math.min(least, Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory());
+            smallest = Math.min(smallest, Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory());
         }
-        return least;
+        return smallest;
     }
 }
