@@ -285,7 +285,7 @@ def _check_options(format_: Format, *, append: bool, rotate: bool, compress: boo
     if rotate and not format_.rotates:
         raise UsageError(f"--rotate does not fit the format {format_.name}, which is one document")
     if compress and format_.binary:
-        raise UsageError(f"--compress does not fit the format {format_.name}, which is compressed in its own way")
+        raise UsageError(f"--compress does not fit the format {format_.name}, which is binary")
 
 
 def _outputs(outputs: Sequence[str]) -> tuple[str | None, str | None, Path | None]:

@@ -90,6 +90,15 @@ FORMATS = (
         binary=True,
     ),
     Format(name="chrome", summary="a trace for Perfetto and chrome://tracing", suffixes=(".trace.json",), rotates=True),
+    Format(
+        name="jfr",
+        summary="a recording for JDK Mission Control and the tool jfr",
+        suffixes=(".jfr",),
+        rotates=True,
+        binary=True,
+        several=True,
+        grows=True,
+    ),
 )
 
 NAMES = tuple(format_.name for format_ in FORMATS)
@@ -125,7 +134,7 @@ def check_several(format_: Format, instead: str) -> None:
 
 def check(format_: Format, outline: Outline, only: frozenset[str], *, single: bool) -> None:
     """``single``: there is one file. Raises UsageError for a program that the format cannot show."""
-    if format_.binary:
+    if format_.name in ("parquet", "arrow"):
         from btpy.output.arrow import load
 
         load()
@@ -185,6 +194,10 @@ def writer(
             from btpy.output.chrome import ChromeWriter
 
             return ChromeWriter(stream, context)
+        case "jfr":
+            from btpy.output.jfr.writer import JfrWriter
+
+            return JfrWriter(stream, context)
         case _:
             from btpy.output.text import TextWriter
 

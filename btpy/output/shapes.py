@@ -184,7 +184,7 @@ def event_row(template: Template, context: Context) -> Callable[[Record], Row]:
 
 def event_values(template: Template, context: Context) -> Callable[[Record], Row]:
     """The values of a record of EMIT, in the order of the slots. The function raises ProtocolError."""
-    getters = [_getter(part, context) for part in template.parts if isinstance(part, Slot)]
+    getters = [slot_getter(part, context) for part in template.parts if isinstance(part, Slot)]
     arity = Arity.of(template)
 
     def values(record: Record) -> Row:
@@ -204,7 +204,8 @@ def _head(context: Context) -> Callable[[Record], Row]:
     )
 
 
-def _getter(slot: Slot, context: Context) -> Callable[[Record], Value]:
+def slot_getter(slot: Slot, context: Context) -> Callable[[Record], Value]:
+    """The value of a slot of EMIT. The function raises ProtocolError."""
     where = slot.value
     if isinstance(where, SiteFact):
         return lambda record: site_fact(context, record, where)

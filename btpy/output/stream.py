@@ -127,6 +127,7 @@ class Stream:
         self._size = os.fstat(descriptor).st_size if owned and append else 0
         self._opened = self._synced = time.monotonic()
         self._beside: dict[str, Stream] = {}
+        self._before_flush: list[Callable[[], None]] = []
         self.failure: OutputError | None = None
 
     @staticmethod
@@ -196,6 +197,10 @@ class Stream:
         self._append = True
         self._renew(began=os.fstat(self.sink.descriptor).st_size > 0)
 
+    def before_flush(self, call: Callable[[], None]) -> None:
+        """Calls a writer before each flush, so that it can write what it has kept for some time."""
+        self._before_flush.append(call)
+
     def write(self, text: str | bytes) -> None:
         self._pending.append(text)
 
@@ -209,6 +214,8 @@ class Stream:
         if self.failure is not None:
             self._pending.clear()
             return
+        for call in self._before_flush:
+            call()
         with self._failing():
             for stream in self._beside.values():
                 stream.flush()

@@ -55,8 +55,8 @@ def test_help_needs_nothing_heavy() -> None:
         (["1", "a.bt", "--append"], "error: --append needs -o FILE"),
         (
             ["1", "a.bt", "-f", "xml"],
-            "error: -f is 'xml': it can be text, ndjson, json, csv, tsv, logfmt, folded, flame, parquet, arrow or "
-            "chrome",
+            "error: -f is 'xml': it can be text, ndjson, json, csv, tsv, logfmt, folded, flame, parquet, arrow, "
+            "chrome or jfr",
         ),
         (
             ["1", "a.bt", "--pending", "--missing", "error"],

@@ -41,7 +41,7 @@ NOT_RUN = {
     "docs/architecture.md": 1,
     "docs/cost.md": 2,
     "docs/editors/README.md": 3,
-    "docs/events.md": 2,
+    "docs/events.md": 3,
     "docs/how-to/containers.md": 1,
     "docs/how-to/dashboards.md": 5,
     "docs/how-to/kubernetes.md": 4,

@@ -22,6 +22,7 @@ from tests.cli.test_verbs import asked
 from tests.live.scripts import JAVA, counted, waited
 from tests.output import facts as true
 from tests.output.facts import CALLS, REFUSED, SAMPLED, SCRIPT, THREAD, Between, Buckets, Call, Facts, Moment
+from tests.output.jfr.reader import chunks as jfr_chunks
 from tests.output.program import captured, contents, context
 from tests.output.test_logfmt import read as pairs_of
 from tests.output.test_schema import SCHEMA
@@ -632,6 +633,41 @@ def test_flame(tmp_path: Path) -> None:
         page = (tmp_path / "run.html").read_text()
     weights = re.findall(r'\["(@stacks|step|Facts\.step)",(\d+)', page)
     assert sorted(weights) == sorted([("@stacks", "23"), ("Facts.step", "23"), ("step", "23"), ("Facts.step", "23")])
+
+
+def test_jfr_of_two_targets(tmp_path: Path) -> None:
+    file = tmp_path / "run.jfr"
+    with runs("-o", file, programs=2) as run:
+        events = [event for chunk in jfr_chunks(file.read_bytes()) for event in chunk.events]
+    for facts in run.facts:
+        own: dict[str, list[Line]] = {}
+        for event in events:
+            if event.values.get("pid") == facts.pid:
+                own.setdefault(event.type.name, []).append(event.values)
+        steps = own["btpy.event.step"]
+        for values, call in zip(steps, facts.calls, strict=True):
+            expected = true.step_values(facts, call)
+            assert {expected.pop("at")[0]} == {jfr_frame(frame) for frame in values["stackTrace"]["frames"]}
+            assert (values["eventThread"]["javaName"], values["eventThread"]["javaThreadId"]) == (THREAD, facts.tid)
+            renamed = {"pid": "pid_2"}
+            assert {name: values[renamed.get(name, name)] for name in expected} == expected
+        refused = [call for call in facts.calls if call.refused]
+        for values, call in zip(own["btpy.event.refused"], refused, strict=True):
+            assert values["took"] == values["duration"] == call.duration
+            assert values["message"] == f"refused {call.number}"
+        assert [values["text"] for values in own["btpy.Print"]] == [f"entry abc {n}" for n in range(CALLS)]
+        assert [values["text"] for values in own["btpy.Warning"]] == [f"low {n}" for n in range(CALLS)]
+        shown = [(values["key1"], values["count"]) for values in own["btpy.map.count"]]
+        of_key = [(key, len(range(key, CALLS, 3))) for key in range(3)]
+        assert shown == of_key[:2] + of_key  # print(@count, top=2), and table(…)
+        counts = {values["probe"]: values for values in own["btpy.ProbeCounts"]}
+        assert counts["entry"]["produced"] == counts["entry"]["delivered"] >= 3 * CALLS
+    for chunk in jfr_chunks(file.read_bytes()):
+        assert run.begun - true.SLACK_MS <= chunk.start_nanos / 1e6 <= run.ended
+
+
+def jfr_frame(frame: Line) -> str:
+    return f"{frame['method']['type']['name']}.{frame['method']['name']}:{frame['lineNumber']}"
 
 
 def test_chrome() -> None:

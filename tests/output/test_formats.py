@@ -35,6 +35,7 @@ def test_the_name_of_a_file_suggests_its_format() -> None:
         ("x.jsonl.gz", "ndjson"),
         ("x.json", "json"),
         ("x.trace.json", "chrome"),
+        ("x.jfr", "jfr"),
         ("x.html", "flame"),
         ("x.logfmt.gz", "logfmt"),
         ("x.csv.gz", "csv"),
@@ -204,6 +205,8 @@ def test_settings_that_exclude_each_other(tmp_path: Path, capfd: pytest.CaptureF
         (("-f", "ndjson", "--rotate", "1MB"), "--rotate needs -o FILE"),
         (("-o", "x.ndjson", "--rotate", "100"), "--rotate takes a size or a time"),
         (("-f", "parquet", "-o", "x.parquet", "--compress"), "--compress does not fit"),
+        (("-o", "x.jfr", "--compress"), "--compress does not fit the format jfr"),
+        (("-o", "x.jfr", "--append"), "--append cannot continue a file of format jfr"),
         (("-f", "csv"), "csv has one set of columns"),
     ):
         assert replay(*arguments) == 2
@@ -211,7 +214,7 @@ def test_settings_that_exclude_each_other(tmp_path: Path, capfd: pytest.CaptureF
 
 
 def test_a_disk_that_is_full(capfd: pytest.CaptureFixture[str]) -> None:
-    for format_ in ("text", "ndjson", "json", "logfmt", "folded", "flame", "chrome"):
+    for format_ in ("text", "ndjson", "json", "logfmt", "folded", "flame", "chrome", "jfr"):
         assert replay("-f", format_, "-o", "/dev/full") == 1
         assert "no space left on device" in capfd.readouterr().err
     with pytest.raises(OutputError):
