@@ -114,13 +114,7 @@ class Scripts:
         matching = self.match(program)
         if matching.problems:
             return list(together(matching.problems))
-        return [
-            matching.missing[probe.id]
-            for probe in program.own
-            if probe.id in matching.missing
-            and isinstance(probe.attachment, MethodAttachment)
-            and not probe.attachment.pending
-        ]
+        return missing_now(program, matching)
 
     def load(
         self,
@@ -324,3 +318,14 @@ def parameter_texts(values: Mapping[str, object] | None) -> dict[str, str]:
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in (values or {}).items()
     }
+
+
+def missing_now(program: Program, matching: Matching) -> list[Diagnostic]:
+    """The diagnostics of probes that match nothing, without those that may wait for their classes."""
+    return [
+        matching.missing[probe.id]
+        for probe in program.own
+        if probe.id in matching.missing
+        and isinstance(probe.attachment, MethodAttachment)
+        and not probe.attachment.pending
+    ]

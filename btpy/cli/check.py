@@ -151,9 +151,9 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     Raises ScriptError for probes that do not fit, and NothingMatched.
     """
     from btpy.api.programs import together
+    from btpy.api.scripts import missing_now
     from btpy.api.session import check_limits
     from btpy.errors import NothingMatched, ScriptError, UsageError
-    from btpy.model.attachments import MethodAttachment
 
     paths, target = arguments.text("cp"), arguments.text("pid")
     if paths is not None and target is not None:
@@ -172,14 +172,7 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
         return None
     if matching.problems:
         raise ScriptError(together(matching.problems))
-    attachments = {probe.id: probe.attachment for probe in program.probes}
-    pending = {
-        id_
-        for id_, attachment in attachments.items()
-        if isinstance(attachment, MethodAttachment) and attachment.pending
-    }
-    missing = [diagnostic for probe, diagnostic in matching.missing.items() if probe not in pending]
-    if missing:
+    if missing := missing_now(program, matching):
         raise NothingMatched(missing)
     check_limits(program.probes, matching)
     for diagnostic in late_bound:

@@ -80,11 +80,16 @@ class RunReport:
         if problems[self._problems :]:
             self._warn(problems[self._problems :])
         for refusal in refusals[self._refusals :]:
-            if refusal.reason in _UNIMPORTANT:
+            if refusal.reason in self._unimportant:
                 self._console.detail(str(refusal))
             else:
                 self._console.warning(str(refusal))
         self._problems, self._refusals = len(problems), len(refusals)
+
+    @property
+    def _unimportant(self) -> tuple[RefusalReason, ...]:
+        """The probes of a drawing are not the user's, so nothing is said about core classes that they name."""
+        return _UNIMPORTANT if self._drawing is None else (*_UNIMPORTANT, RefusalReason.PROTECTED)
 
     def _warn(self, diagnostics: Sequence[Diagnostic]) -> None:
         if diagnostics and self._console.verbosity >= 0:
@@ -95,7 +100,7 @@ class RunReport:
         console, session = self._console, self._session
         self._warn(deployment.warnings)
         self._problems, self._refusals = len(session.scripts.problems), len(deployment.refusals)
-        refused = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
+        refused = [refusal for refusal in deployment.refusals if refusal.reason not in self._unimportant]
         for refusal in refused[:_LISTED]:
             console.warning(str(refusal))
         if len(refused) > _LISTED:

@@ -255,6 +255,7 @@ def _list(source: Source, process: JvmProcess, arguments: Arguments, settings: S
 def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settings, console: Console) -> int:
     """Does everything that a run does before it changes the target. Raises BtpyError."""
     from btpy.api.attaching import prepare
+    from btpy.api.scripts import missing_now
     from btpy.cli.plan import print_plan
     from btpy.errors import NothingMatched, ScriptError
 
@@ -269,8 +270,8 @@ def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
     if matching.problems:
         raise ScriptError(matching.problems)
     print_plan(program, matching)
-    if matching.missing:
-        raise NothingMatched(tuple(matching.missing.values()))
+    if missing := missing_now(program, matching):
+        raise NothingMatched(tuple(missing))
     console.say(f"btpy: nothing was touched in {process.short_main} ({process.pid})")
     return 0
 

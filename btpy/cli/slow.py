@@ -112,12 +112,15 @@ def _wanted(arguments: Arguments) -> Wanted:
 
 
 def _lines(report: Report, wanted: Wanted, format_: str, unicode: bool) -> Iterator[str]:
-    from btpy.api.slow.tree import tree_of
-    from btpy.cli import slow_report, slow_trace
+    from btpy.api.slow import tree_of
+    from btpy.cli import slow_report
+    from btpy.output import chrome_requests
 
     match format_:
         case "chrome":
-            return slow_trace.chrome([tree_of(request, wanted.least, together=False) for request, _ in report.trees])
+            return chrome_requests.chrome(
+                [tree_of(request, wanted.least, together=False) for request, _ in report.trees]
+            )
         case "ndjson":
             return slow_report.ndjson(report)
         case _:

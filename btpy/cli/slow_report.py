@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from btpy.api.slow.tree import REQUEST, TASK, Node, nodes_of
+from btpy.api.slow import REQUEST, TASK, Node, nodes_of
 from btpy.output.quantities import counted, duration, grouped
 from btpy.output.shapes import timestamp
 
 if TYPE_CHECKING:
+    from btpy.api.slow import Request
     from btpy.api.slow.collect import Report, Wanted
-    from btpy.api.slow.records import Request
 
 _NAMES = {"sql": "SQL", "http": "HTTP", "lock": "lock", "monitor": "monitor", "pool": "connection"}
 _SHORTER = {

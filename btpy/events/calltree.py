@@ -12,6 +12,9 @@ The beginning of a call, which is its end minus its duration, is late by the tim
 sibling seems to end after it, but the first children may seem to end before it. These are recognised by their caller,
 which is the called method, unless the caller of the call is the same method. (If methods call each other recursively, a
 short call may be assigned to the inner one of two.)
+
+Calls on other threads, in tasks that a root call handed over, wait until the root call ends. The runs of its tasks say
+when each thread worked for it.
 """
 
 from __future__ import annotations
@@ -22,9 +25,14 @@ from dataclasses import field, replace
 from typing import NamedTuple
 
 from btpy.dataclass import dataclass
+from btpy.events.request_tree import pool_of
 
 MAX_PENDING = 20_000
 """The largest number of finished calls of a thread whose caller has not finished. If there are more, the oldest are
+discarded."""
+
+MAX_THREADS = 1000
+"""The largest number of threads with such calls. If there are more, the calls of the thread that came first are
 discarded."""
 
 MAX_DURATIONS = 10_000
@@ -38,7 +46,12 @@ MOST_LATE = 100_000_000
 class Call:
     """A finished call. ``name``: the called method, ``owner``: its class (binary name); ``line``: the line of the
     calling place, 0 if it is not known; ``caller``: class and method of the calling place; ``end`` and ``took`` in ns;
-    ``failed``: the class of the exception that it threw."""
+    ``failed``: the class of the exception that it threw. ``tasks``: what other threads did for a root call.
+
+    A task is a call without a class: ``name`` is its thread, and ``line`` the line that handed it over. ``waited``: the
+    ns until a thread began it; ``critical``: the ns that the critical path of the root call spends in the task or its
+    wait; ``cut``: it went on when the root call had ended.
+    """
 
     owner: str
     name: str
@@ -48,6 +61,11 @@ class Call:
     failed: str = ""
     caller: tuple[str, str] = ("", "")
     children: tuple[Call, ...] = ()
+    tasks: tuple[Call, ...] = ()
+    tid: int = 0
+    waited: int = 0
+    critical: int = 0
+    cut: bool = False
 
     @property
     def begin(self) -> int:
@@ -73,6 +91,8 @@ class CallTrees:
 
     def ended(self, thread: int, call: Call) -> None:
         """Adds a call that may be part of another one."""
+        if thread not in self._pending and len(self._pending) >= MAX_THREADS:
+            del self._pending[next(iter(self._pending))]
         pending = self._pending.setdefault(thread, [])
         pending.append(self._with_children(pending, call))
         if len(pending) > MAX_PENDING:
@@ -81,6 +101,16 @@ class CallTrees:
     def root(self, thread: int, call: Call) -> Call:
         """Adds an outermost call, and returns its tree. Earlier pending calls of the thread are discarded."""
         return self._with_children(self._pending.pop(thread, []), call)
+
+    def between(self, thread: int, start: int, end: int) -> tuple[Call, ...]:
+        """Takes out the calls of a thread that a task made."""
+        pending = self._pending.get(thread, [])
+        calls = [call for call in pending if start <= call.begin <= end]
+        taken = {id(call) for call in calls}
+        pending[:] = [call for call in pending if id(call) not in taken]
+        if not pending:
+            self._pending.pop(thread, None)
+        return tuple(calls)
 
     @staticmethod
     def _with_children(pending: list[Call], call: Call) -> Call:
@@ -107,7 +137,9 @@ class MergedCalls:
     ``line``: the line of the calling place, 0 for a root. ``durations``: the durations of the latest calls, in ns.
     ``failed``: the number of calls that threw, by the class of the exception. ``children``: the calls inside these
     calls. btpy begins to time them later: ``base`` is the time in ns of the calls that ended since then, and ``own``
-    the part of it outside of the children.
+    the part of it outside of the children. ``tasks``: the tasks of these calls, by the pool of their threads, which is
+    the ``name`` of a task, and the line that hands them over. ``waits``: how long the latest tasks waited for a thread,
+    in ns; ``critical``: the time of the critical path in them.
     """
 
     owner: str
@@ -120,6 +152,9 @@ class MergedCalls:
     children: dict[tuple[str, str, int], MergedCalls] = field(default_factory=dict)
     base: int = 0
     own: int = 0
+    tasks: dict[tuple[str, int], MergedCalls] = field(default_factory=dict)
+    waits: deque[int] = field(default_factory=lambda: deque(maxlen=MAX_DURATIONS))
+    critical: int = 0
 
     def add(self, call: Call) -> None:
         self.times += 1
@@ -135,15 +170,25 @@ class MergedCalls:
             if key not in self.children:
                 self.children[key] = MergedCalls(child.owner, child.name, child.line)
             self.children[key].add(child)
+        for task in call.tasks:
+            pool = pool_of(task.name)
+            self.tasks.setdefault((pool, task.line), MergedCalls("", pool, task.line)).add(task)
+        if not call.owner:
+            self.waits.append(call.waited)
+            self.critical += call.critical
 
     def percentile(self, percent: int) -> int:
         """The smallest duration that is at least as long as ``percent`` of the latest ones."""
-        ordered = sorted(self.durations)
-        return ordered[max(0, -(-percent * len(ordered) // 100) - 1)]
+        return percentile(self.durations, percent)
 
     def share(self, took: int) -> float:
         """The share that ``took`` ns have of the time of these calls, since btpy times their children."""
         return took / self.base if self.base else 0.0
+
+
+def percentile(values: Iterable[int], percent: int) -> int:
+    ordered = sorted(values)
+    return ordered[max(0, -(-percent * len(ordered) // 100) - 1)]
 
 
 class MergedTrees:
@@ -191,7 +236,13 @@ def _down_to(root: MergedCalls, depth: int) -> Iterator[tuple[MergedCalls, float
     """Calls and their share of the root, level by level."""
     level = [(root, 1.0)]
     for _ in range(depth):
-        level = [
-            (child, of_root * calls.share(child.took)) for calls, of_root in level for child in calls.children.values()
-        ]
+        level = [below for calls, of_root in level for below in _below(calls, of_root)]
         yield from level
+
+
+def _below(calls: MergedCalls, of_root: float) -> Iterator[tuple[MergedCalls, float]]:
+    """The calls in these calls and in their tasks."""
+    for child in calls.children.values():
+        yield child, of_root * calls.share(child.took)
+    for task in calls.tasks.values():
+        yield from _below(task, of_root * task.took / max(calls.took, 1))

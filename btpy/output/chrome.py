@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from btpy.events.aggregates import Aggregate, MapContent, intervals, measure
@@ -66,6 +66,11 @@ class ChromeWriter(SilentWriter):
                 for event in render(record):
                     self._write(event)
                 self._ended = max(self._ended, record.nanos)
+
+    def events(self, events: Iterable[dict[str, Any]]) -> None:
+        """Writes events of the format, such as a tree of calls that is a process of its own."""
+        for event in events:
+            self._write(event)
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         series = {}

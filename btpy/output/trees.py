@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from btpy.events.call_tasks import node_of, with_tasks
 from btpy.events.calltree import Call, CallTrees, MergedTrees
 from btpy.events.records import Record
-from btpy.output.calltree import tree_json, tree_lines
+from btpy.events.requests import Run
+from btpy.model.templates import TemplateKind
+from btpy.output.calltree import named, tree_json, tree_lines
+from btpy.output.chrome import PROCESS, ChromeWriter
+from btpy.output.chrome_requests import process
 from btpy.output.ndjson import NdjsonWriter
 from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.style import Style
-from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Restraint, Writer
+from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Restraint, Writer, template_of
 
 _ROOT = "root"
-"""The probe whose records are the root calls: their duration, their exception, and whether to draw a tree. Records of
-other probes are calls below them.
+"""The probe whose records are the root calls: their duration, their exception, whether to draw a tree, and when the
+call began. Before it, it tells one by one what other threads did for the call. Records of other probes are calls.
 """
 
 
 class TreeWriter(SilentWriter):
     """In text there is one tree for each root method, merged over its calls, at the end and at each :meth:`draw`. In
-    JSON there is a tree for each call. ``least``: share of a tree that a row must have in the text. ``most``: the
-    number of calls, None: no limit. ``drawn``: the number of calls in the trees so far; ``called``: the number of all
-    calls.
+    JSON, and on a timeline, there is a tree for each call. ``least``: share of a tree that a row must have in the text.
+    ``most``: the number of calls, None: no limit. ``drawn``: the number of calls in the trees so far; ``called``: the
+    number of all calls.
     """
 
     def __init__(
@@ -39,33 +44,46 @@ class TreeWriter(SilentWriter):
         self._trees = CallTrees()
         self.merged = MergedTrees()
         self._drawn_before = 0
+        self._runs: dict[int, list[Run]] = {}  # of the call that is ending, by its thread
 
     def records(self, records: Sequence[Record]) -> None:
-        probes, sites = self._context.outline.probes, self._context.sites
         for record in records:
-            site = sites[record.site]
-            took, failed, *operands = record.values
-            assert isinstance(took, int)
-            threw = str(failed or "")
-            if probes[record.probe].name != _ROOT:
-                caller = site.class_name, site.method
+            if template_of(self._context, record).kind is TemplateKind.EMIT:
+                self._runs.setdefault(record.tid, []).append(_run(record))
+            elif self._context.outline.probes[record.probe].name == _ROOT:
+                self._root(record)
+            else:
+                site = self._context.sites[record.site]
+                took, failed = record.values
+                assert isinstance(took, int)
+                caller, threw = (site.class_name, site.method), str(failed or "")
                 call = Call(site.target_class, site.member, site.line, record.nanos, took, threw, caller)
                 self._trees.ended(record.tid, call)
-                continue
-            self.called += 1
-            tree = self._trees.root(record.tid, Call(site.class_name, site.method, 0, record.nanos, took, threw))
-            if operands == [True] and self.drawn != self._most:
-                self._add(tree, record)
+
+    def _root(self, record: Record) -> None:
+        site = self._context.sites[record.site]
+        took, failed, drawn, began = record.values
+        assert isinstance(took, int)
+        assert isinstance(began, int)
+        self.called += 1
+        call = Call(site.class_name, site.method, 0, began + took, took, str(failed or ""), tid=record.tid)
+        tree = self._trees.root(record.tid, call)
+        runs = self._runs.pop(record.tid, [])
+        if drawn and self.drawn != self._most:
+            self._add(with_tasks(tree, record.thread, runs, self._trees) if runs else tree, record)
 
     def _add(self, tree: Call, record: Record) -> None:
         self.drawn += 1
         self.merged.add(tree)
         if isinstance(self._writer, NdjsonWriter):
             self._writer.tree(record, tree_json(tree))
+        elif isinstance(self._writer, ChromeWriter):
+            root = node_of(tree, named(tree.owner, tree.name), record.thread)
+            self._writer.events(process(PROCESS + self.drawn, root, self._context.clock.nano_time))
 
     def draw(self) -> None:
         """Writes the current trees, unless they are unchanged since the last time."""
-        if isinstance(self._writer, NdjsonWriter) or self._drawn_before == self.drawn:
+        if isinstance(self._writer, NdjsonWriter | ChromeWriter) or self._drawn_before == self.drawn:
             return
         self._drawn_before = self.drawn
         for root in self.merged.roots:
@@ -93,3 +111,14 @@ class TreeWriter(SilentWriter):
 
     def close(self) -> None:
         self._writer.close()
+
+
+def _run(record: Record) -> Run:
+    number, by, tid, thread, handed, began, ended, running = record.values
+    assert isinstance(number, int)
+    assert isinstance(by, int)
+    assert isinstance(tid, int)
+    assert isinstance(handed, int)
+    assert isinstance(began, int)
+    assert isinstance(ended, int)
+    return Run(number, by, tid, str(thread or ""), handed, began, ended, bool(running))

@@ -7,7 +7,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btpy.events.calltree import MAX_PENDING, MOST_LATE, Call, CallTrees, MergedTrees, slowest
+from btpy.events.call_tasks import with_tasks
+from btpy.events.calltree import MAX_PENDING, MAX_THREADS, MOST_LATE, Call, CallTrees, MergedTrees, slowest
+from btpy.events.requests import Run
 
 Plan = tuple[str, list["Plan"]]  # a method, and the calls inside of it
 
@@ -81,6 +83,30 @@ def test_a_thread_that_never_ends_its_root_takes_bounded_memory() -> None:
     for at in range(3 * MAX_PENDING):
         trees.ended(1, Call("D", "loop", 1, 10 * at, 1))
     assert len(trees.root(1, Call("C", "root", 0, 10**9, 10**9)).children) <= MAX_PENDING
+
+
+def test_the_calls_of_a_task_are_those_of_its_thread_at_its_time() -> None:
+    """The last run ended after the root call, which had its result before."""
+    trees = CallTrees()
+    for thread, end in ((2, 1_000_000), (2, 5_000_000), (2, 9_000_000), (3, 5_000_000)):
+        trees.ended(thread, Call("D", f"t{thread}", 1, end, 900_000))
+    root = trees.root(1, Call("C", "root", 0, 10_000_000, 8_000_000, tid=1))
+    runs = [Run(1, 0, 2, "pool-1", 2_100_000, 3_900_000, 5_100_000, False)]
+    runs.append(Run(2, 0, 2, "pool-1", 2_200_000, 7_900_000, 10_000_000, True))
+    first, second = with_tasks(root, "main", runs, trees).tasks
+    assert [[call.end for call in task.children] for task in (first, second)] == [[5_000_000], [9_000_000]]
+    assert (first.waited, second.waited, first.cut, second.cut) == (1_800_000, 5_700_000, False, True)
+    assert (first.critical, second.critical) == (3_000_000, 3_900_000)
+    assert [call.end for call in trees.root(2, Call("C", "x", 0, 9_500_000, 9_400_000)).children] == [1_000_000]
+    assert [call.name for call in trees.root(3, Call("C", "x", 0, 9_500_000, 9_400_000)).children] == ["t3"]
+
+
+def test_calls_of_many_threads_take_bounded_memory() -> None:
+    trees = CallTrees()
+    for thread in range(2 * MAX_THREADS):
+        trees.ended(thread, Call("D", "once", 1, 10, 1))
+    kept = [thread for thread in range(2 * MAX_THREADS) if trees.between(thread, 0, 10)]
+    assert kept == list(range(MAX_THREADS, 2 * MAX_THREADS))
 
 
 def test_calls_of_a_root_method_are_one_tree() -> None:

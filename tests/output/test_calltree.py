@@ -84,6 +84,26 @@ def test_only_the_longest_of_many_are_shown() -> None:
     assert "8 more calls" in lines[-2]
 
 
+def test_tasks_of_other_threads_stand_below_the_calls() -> None:
+    def task(thread: str, took: int, critical: int) -> Call:
+        found = Call("com.acme.Catalog", "find", 7, 30_000_000, took - 1_000_000)
+        return Call("", thread, 34, 31_000_000, took, children=(found,), waited=2_000_000, critical=critical)
+
+    tasks = (task("orders-1", 12_000_000, 12_000_000), task("orders-2", 9_000_000, 0), task("audit", 3_000_000, 40_000))
+    lines = tree_lines(merged(replace(TREE, children=TREE.children[2:3], tasks=tasks)), Style())
+    lines[-3], beside = lines[-3].rsplit("  ", 1)
+    assert beside == "not critical"
+    assert lines[2:] == [
+        "├─ 100%  own code",
+        "├─  70%  p50     9ms  p99    12ms  on orders  waited p50 2ms  p99 2ms  handed over in line 34  ×2",
+        "│  ├─  63%  p50     8ms  p99    11ms  Catalog.find  called in line 7  ×2",
+        "│  └─   7%  own code",
+        "└─  10%  p50     3ms  p99     3ms  on audit  waited p50 2ms  p99 2ms  handed over in line 34  ×1",
+        "   ├─   7%  p50     2ms  p99     2ms  Catalog.find  called in line 7  ×1",
+        "   └─   3%  own code",
+    ]
+
+
 def test_json_holds_the_whole_tree() -> None:
     tree = tree_json(TREE)
     assert (tree["class"], tree["took"], tree["own"], tree["line"]) == (

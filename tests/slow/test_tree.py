@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from btpy.api.slow.records import Blocked, Part, Request, Run
-from btpy.api.slow.tree import Node, nodes_of, tree_of
+from btpy.events.request_tree import Node, nodes_of, tree_of
+from btpy.events.requests import Blocked, Part, Request, Run
 
 MS = 1_000_000
 LEAST = 1 * MS

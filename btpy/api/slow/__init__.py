@@ -1,5 +1,10 @@
 """``btpy slow``: the slowest requests of a service, as trees of what they spent their time on.
 
 :mod:`~btpy.api.slow.collect` runs the scripts of ``parts`` in a session and keeps what the slowest requests did;
-:mod:`~btpy.api.slow.tree` makes a tree of it, without a JVM.
+:mod:`btpy.events.request_tree` makes a tree of it, without a JVM.
 """
+
+from btpy.events.request_tree import REQUEST, TASK, Node, nodes_of, tree_of
+from btpy.events.requests import Request
+
+__all__ = ["REQUEST", "TASK", "Node", "Request", "nodes_of", "tree_of"]

@@ -13,12 +13,12 @@ from typing import Any
 
 from btpy.api.events import Event, EventMaker
 from btpy.api.session import Session
-from btpy.api.slow.records import Blocked, Part, Request, Run, Short
-from btpy.api.slow.tree import Node, tree_of
 from btpy.dataclass import dataclass
 from btpy.errors import BtpyError, TargetGone
 from btpy.events.aggregates import Stats
 from btpy.events.records import Record
+from btpy.events.request_tree import Node, tree_of
+from btpy.events.requests import Blocked, Part, Request, Run, Short
 from btpy.output.writer import Clock
 
 PARTS = Path(__file__).parent / "parts"

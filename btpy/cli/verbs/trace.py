@@ -6,6 +6,7 @@ timed yet. So at any moment it times only a few important calls. All calls of a 
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -45,8 +46,10 @@ COMMAND = Command(
         "Draws what calls of a method spend their time in: one tree for each method that the pattern matches, merged\n"
         "over its calls, every 10 s and at the end. First the calls that the method itself makes are timed; then what\n"
         "took most is looked into, down to --depth, and each step is announced. A row says what was called, in which\n"
-        "line of the method above, how often, and how long it took; shares are of the time of the root's calls. As\n"
-        "JSON each call is a tree of its own.\n"
+        "line of the method above, how often, and how long it took; shares are of the time of the root's calls.\n"
+        "Tasks that a call hands over to other threads stand below it: the pool, the time until a thread began, and\n"
+        "`not critical` if the call did not wait for them. As JSON, and as -f chrome for ui.perfetto.dev, each call\n"
+        "is a tree of its own; on the timeline an arrow leads to each task.\n"
         "The times include the cost of timing, about 0.2 us a call."
     ),
     options=(
@@ -54,6 +57,12 @@ COMMAND = Command(
         Option(("-n", "--hits"), "end after so many calls (default 0: no limit)", "N"),
         Option(("--depth",), "look into calls as deep as this (default 5)", "N"),
         Option(("--jdk",), "look into classes of the JDK too"),
+        Option(
+            ("--flows",),
+            "follow work through a framework, such as flows_reactor (default: flows, the JDK's; none: one thread)",
+            "LIBRARY",
+            repeat=True,
+        ),
         preset.WHEN,
         preset.JSON,
         *(option for option in preset.RUNNING if option.key not in ("hits", *_REFUSED_KEYS)),
@@ -63,38 +72,64 @@ COMMAND = Command(
     examples=(
         ("trace OrderApp OrderService::place --min 20ms", "where slow orders lose their time"),
         ("trace OrderApp '+jakarta.servlet.http.HttpServlet::service' -n 10 --depth 8", "of requests, deep"),
+        ("trace OrderApp OrderService::place -n 3 -o place.trace.json", "over threads, for ui.perfetto.dev"),
         ("trace OrderApp OrderService::place -n 0 --for 1h -o trees.ndjson", "all that come within an hour, to a file"),
     ),
 )
 
-_FORMATS = ("text", "ndjson", "json")
+_FORMATS = ("text", "ndjson", "json", "chrome")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _EVERY = 10.0  # seconds between drawings
 _LEAST = 0.05  # smallest share of a tree whose calls are timed
 _JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 
+_FLOWS = "flows"
+"""The library that follows work where the JDK hands it over. Those of frameworks need a second or two to come in."""
+_NONE = "none"
 _ROOT = """\
 @OnMethod({where}, location=ENTRY)
-probe begin when depth == 0 {{ thread.traced = 1; }}
+probe begin when depth == 0 {{ begin_flow(); flow.began = nanos; }}
 @OnMethod({where}, location=EXIT)
 probe root when depth == 0 {{
-  thread.traced = null;
-  print(duration, typeof(exception), {condition});
+  let drawn = {condition};
+  if drawn {{
+    for run in flow_runs() limit 256 {{
+      emit("run", number=run.number, by=run.by, tid=run.tid, worker=run.thread, handed=run.handedOver,
+           began=run.began, ended=run.ended, running=run.running);
+    }}
+  }}
+  print(duration, typeof(exception), drawn, flow.began);
 }}
 """
 _CALLS = """\
 @OnMethod({where}, location=CALL(when=AFTER))
-probe calls{number} when thread.traced != null {{ print(duration, typeof(exception)); }}
+probe calls{number} when flow.id != null {{ print(duration, typeof(exception)); }}
 """
 
 
 def run(arguments: Arguments, console: Console) -> int:
     point = preset.subject(arguments)
     where = f"class={preset.quoted(point.owner)}, method={preset.quoted(point.method)}"
-    script = _ROOT.format(where=where, condition=_condition(arguments)) + _CALLS.format(where=where, number=0)
+    root = _ROOT.format(where=where, condition=_condition(arguments))
+    script = _imports(arguments) + root + _CALLS.format(where=_with_lambdas(point.owner, point.method), number=0)
     settings = preset.settings_of(COMMAND.name, arguments)
     _check(settings)
     growing = _Growing(point, arguments, settings)
     return preset.start(COMMAND.name, script, arguments, settings._replace(hits=None), console, companion=growing)
+
+
+def _imports(arguments: Arguments) -> str:
+    """Of the libraries that hand a call over to other threads."""
+    chosen = arguments.texts("flows") or [_FLOWS]
+    return "".join(f"import btpy.{name};\n" for name in dict.fromkeys(chosen) if name != _NONE)
+
+
+def _with_lambdas(owner: str, method: str) -> str:
+    """The method, and the lambdas in it, because tasks of other threads are often lambdas."""
+    methods = preset.quoted(method)
+    if _IDENTIFIER.fullmatch(method):
+        methods = f'["{method}", "/lambda\\${re.escape(method)}\\$\\d+/"]'
+    return f"class={preset.quoted(owner)}, method={methods}"
 
 
 def _check(settings: Settings) -> None:
@@ -172,7 +207,7 @@ class _Growing:
         from btpy.output.quantities import counted
 
         self._looked_into.add((row.owner, row.name))
-        where = f'class="+{row.owner}", method="{row.name}"'
+        where = _with_lambdas(f"+{row.owner}", row.name)
         script = _CALLS.format(where=where, number=len(self._looked_into))
         try:
             earlier = session.scripts.program

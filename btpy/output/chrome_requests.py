@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from btpy.api.slow.tree import REQUEST, TASK, Node, nodes_of
+from btpy.events.request_tree import REQUEST, TASK, Node, nodes_of
 from btpy.output.quantities import duration
 
 _NAMES = {"monitor": "wait for a monitor", "lock": "wait for a lock", "pool": "wait for a connection"}
@@ -20,7 +20,7 @@ _NAMES = {"monitor": "wait for a monitor", "lock": "wait for a lock", "pool": "w
 def chrome(trees: Sequence[Node]) -> Iterator[str]:
     """The lines of the JSON array."""
     begin = min((tree.start for tree in trees), default=0)
-    events = (event for place, tree in enumerate(trees, 1) for event in _process(place, tree, begin))
+    events = (event for place, tree in enumerate(trees, 1) for event in process(place, tree, begin))
     before = "["
     for event in events:
         yield before + json.dumps(event, ensure_ascii=False)
@@ -28,7 +28,7 @@ def chrome(trees: Sequence[Node]) -> Iterator[str]:
     yield "]" if before == "," else "[]"
 
 
-def _process(place: int, tree: Node, begin: int) -> Iterator[dict[str, Any]]:
+def process(place: int, tree: Node, begin: int) -> Iterator[dict[str, Any]]:
     def event(phase: str, name: str, nanos: int, tid: int, **more: Any) -> dict[str, Any]:
         return {"ph": phase, "name": name, "pid": place, "tid": tid, "ts": (nanos - begin) / 1000, **more}
 

@@ -7,16 +7,22 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
-from btpy.api.slow.records import Blocked, Part, Request, Run
 from btpy.dataclass import dataclass
+from btpy.events.requests import Blocked, Part, Request, Run
 
 REQUEST = "request"
 TASK = "task"
 MONITOR = "monitor"
+CALL = "call"
 
 _SLACK = 200_000
 """ns from the end of something until its record is made."""
 _NUMBER = re.compile(r"[-#]?\d+$")
+
+
+def pool_of(thread: str) -> str:
+    """The name of a thread without its number, so threads of one pool have the same."""
+    return _NUMBER.sub("", thread)
 
 
 @dataclass(slots=True, eq=False)
@@ -64,7 +70,7 @@ class Node:
     @property
     def pool(self) -> str:
         """The name of the thread, without its number."""
-        return _NUMBER.sub("", self.thread)
+        return pool_of(self.thread)
 
     def contains(self, start: int, end: int) -> bool:
         return self.start - _SLACK <= start and end <= self.end + _SLACK
@@ -183,12 +189,12 @@ def _prune(node: Node, root: Node, least: int) -> None:
     tasks of its own; or they ran shortly after something of the request for which they had to wait.
     """
     shown = [other for other in _all(root) if other is not root and (other.kind != TASK or other.duration >= least)]
-    parts = [other for other in shown if other.kind != TASK]
+    parts = [other for other in shown if other.kind not in (TASK, CALL)]
 
     def is_needed(task: Node, within: Node) -> bool:
         if task.kind != TASK or any(other.kind != TASK for other in _all(task)):
             return True
-        if within.kind not in (REQUEST, TASK):
+        if within.kind not in (REQUEST, TASK, CALL):
             return False
         if any(part.pool == task.pool and part.start <= task.handed and task.end <= part.end for part in parts):
             return False

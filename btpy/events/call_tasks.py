@@ -1,0 +1,98 @@
+"""What other threads did for a traced call: each task as a call of its own, with the calls that were timed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from btpy.events.calltree import Call, CallTrees
+from btpy.events.request_tree import CALL, REQUEST, TASK, Node, tree_of
+from btpy.events.requests import Part, Request, Run
+
+_Calls = Mapping[int, Sequence[Call]]
+"""Calls by their thread."""
+
+
+def with_tasks(call: Call, thread: str, runs: Sequence[Run], trees: CallTrees) -> Call:
+    """The root call with its tasks, and their shares of the critical path of the call. ``runs`` on the clock of calls.
+    Takes the calls in the tasks out of ``trees``.
+    """
+    threads = {run.tid for run in runs} - {call.tid}
+    first, last = min(run.began for run in runs), max(run.ended for run in runs)
+    calls = {tid: trees.between(tid, first, last) for tid in threads}
+    request = Request(
+        flow=0,
+        what="",
+        result="",
+        tid=call.tid,
+        thread=thread,
+        start=call.begin,
+        end=call.end,
+        parts=tuple(_last_calls(runs, calls)),
+        runs=tuple(runs),
+    )
+    return replace(call, tasks=_tasks(call, tree_of(request, 0, together=False), calls))
+
+
+def _last_calls(runs: Sequence[Run], calls: _Calls) -> Iterator[Part]:
+    """The last call in each run. A run often ends only after the root call, which had the result of the run before."""
+    for run in runs:
+        ended = [call.end for call in calls.get(run.tid, ()) if run.began <= call.begin <= run.ended]
+        if ended:
+            yield Part(CALL, "", "", "", run.tid, run.thread, run.began, max(ended))
+
+
+def _tasks(call: Call, node: Node, calls: _Calls) -> tuple[Call, ...]:
+    return tuple(_task(call, task, calls) for task in _handed_over_in(node))
+
+
+def _task(call: Call, node: Node, calls: _Calls) -> Call:
+    own = [inner for inner in node.children if inner.kind == CALL]
+    task = Call(
+        owner="",
+        name=node.thread,
+        line=_line(call, node.handed),
+        end=node.end,
+        took=node.duration,
+        children=tuple(inner for inner in calls.get(node.tid, ()) if node.start <= inner.begin <= node.end),
+        tid=node.tid,
+        waited=node.waited,
+        critical=node.critical + sum(inner.critical for inner in own),
+        cut=node.cut,
+    )
+    return replace(task, tasks=_tasks(task, node, calls))
+
+
+def _handed_over_in(node: Node) -> Iterator[Node]:
+    for child in node.children:
+        if child.kind == TASK:
+            yield child
+        else:
+            yield from _handed_over_in(child)
+
+
+def _line(call: Call, moment: int) -> int:
+    """The line of the call that handed something over at that moment, as far as its calls are timed. The beginning of
+    a call is not exact, but its end comes after the hand-over.
+    """
+    return next((child.line for child in call.children if child.end >= moment), 0)
+
+
+def node_of(call: Call, name: str, thread: str) -> Node:
+    """The root call as a tree for a timeline. ``name``: of the call."""
+    root = Node(REQUEST, name, call.begin, call.end, call.tid, thread)
+    _add(root, call)
+    return root
+
+
+def _add(node: Node, call: Call) -> None:
+    node.itself, node.critical, node.failed = call.own, call.critical, call.failed
+    for child in call.children:
+        inner = Node(CALL, f"{child.owner}.{child.name}", child.begin, child.end, node.tid, failed=child.failed)
+        inner.site = f"{node.what}:{child.line}" if child.line else ""
+        node.children.append(inner)
+        _add(inner, child)
+    for task in call.tasks:
+        inner = Node(TASK, "", task.begin, task.end, task.tid, task.name, waited=task.waited, cut=task.cut)
+        node.children.append(inner)
+        _add(inner, task)
