@@ -20,8 +20,8 @@ CALLS = 1009  # with the arguments 0 to 1008
 QUANTILES = (0.01, 0.5, 0.9, 0.99)
 
 
-def started(stack: ExitStack, pid: int, *options: str) -> Tracer:
-    tracer = Tracer([str(pid), "-e", SCRIPT, "--hits", "0", "-f", "ndjson", *options], QUICK)
+def started(stack: ExitStack, pid: int, *options: str, script: str = SCRIPT) -> Tracer:
+    tracer = Tracer([str(pid), "-e", script, "--hits", "0", "-f", "ndjson", *options], QUICK)
     stack.callback(tracer.kill)
     tracer.wait_for("attached_probes")
     return tracer
@@ -86,3 +86,38 @@ def test_by_scraping_with_classic_histograms(tmp_path: Path) -> None:
             assert exact / 2 <= server.number(f"histogram_quantile({quantile}, btpy_sizes_bucket)") <= exact * 2
         assert server.number('up{job="btpy"}') == 1
         assert tracer.stop() == 0
+
+
+def test_by_scraping_with_native_histograms(tmp_path: Path) -> None:
+    """Prometheus chooses the protobuf format for them. Its classic buckets are not stored."""
+    script = f"{SCRIPT} Traffic::serve @exit {{ @took = hist(duration) }} @OnEnd {{ print(@took) }}"
+    with traffic() as one, ExitStack() as stack:
+        tracer = started(stack, one.pid, "--prometheus", "0", script=script)
+        (line,) = [line for line in tracer.stderr if "Prometheus can scrape" in line]
+        address = line.partition("http://")[2].partition("/")[0]
+        job = f"{{job_name: btpy, scrape_interval: 1s, static_configs: [{{targets: ['{address}']}}]}}"
+        configuration = f"global: {{scrape_native_histograms: true}}\nscrape_configs: [{job}]"
+        server = stack.enter_context(prometheus(tmp_path, configuration))
+        called(one, CALLS)
+        waited(lambda: server.number("sum(btpy_n_total)") == CALLS, "all calls")
+        assert server.number("histogram_count(btpy_sizes)") == CALLS
+        assert server.number("histogram_sum(btpy_sizes)") == sum(range(CALLS))
+        assert server.query("btpy_sizes_bucket") == []
+        for quantile in QUANTILES:  # buckets of a quarter of a power of two
+            exact = quantile * (CALLS - 1)
+            assert exact / 2**0.25 <= server.number(f"histogram_quantile({quantile}, btpy_sizes)") <= exact * 2**0.25
+        (sizes,) = server.query("btpy_sizes")
+        by_bound = {float(high): int(count) for _, _, high, count in sizes["histogram"][1]["buckets"]}
+        for high, count in by_bound.items():
+            low = high / 2**0.25 if high else -1
+            assert count == sum(low * (1 + 1e-9) < number <= high * (1 + 1e-9) for number in range(CALLS))
+        assert server.number("histogram_count(btpy_took_seconds)") == CALLS
+        total = server.number("histogram_sum(btpy_took_seconds)")
+        medians = {of: server.number(f"histogram_quantile({of}, btpy_took_seconds)") for of in (0.5, 0.9, 0.99)}
+        assert server.number('up{job="btpy"}') == 1
+        assert tracer.stop() == 0
+        (took,) = [record["percentiles"]["@took"] for record in tracer.of("hist") if "@took" in record["data"]]
+        assert total == pytest.approx(took["average"] * CALLS / 1e9)
+        for of, seconds in medians.items():
+            own = took[f"p{100 * of:g}"]
+            assert own["low"] / 2**0.25 <= seconds * 1e9 <= own["high"] * 2**0.25

@@ -1,14 +1,13 @@
-"""The exposition of a run: has the maps read when a server scrapes, and makes the text."""
+"""The exposition of a run: has the maps read when a server scrapes, and encodes them."""
 
 from __future__ import annotations
 
 import threading
 import time
 
-from prometheus_client.exposition import choose_encoder
-
 from btpy.output.origin import Origin
-from btpy.output.prometheus.families import LEFT_OUT, PREFIX, Families
+from btpy.output.prometheus.families import LEFT_OUT, PREFIX, Families, FamilySample
+from btpy.output.prometheus.negotiation import encoder_of
 from btpy.output.prometheus.server import Server
 from btpy.output.prometheus.settings import ExpositionSettings
 from btpy.output.prometheus.target_metrics import TargetMetrics
@@ -88,10 +87,7 @@ class Exposition:
     def page(self, accept: str) -> tuple[str, bytes]:
         """The content type and the text, for a header ``Accept``. Called by threads of the server."""
         self._read()
-        try:
-            encode, content_type = choose_encoder(accept)
-        except ValueError:  # of a header that is none
-            encode, content_type = choose_encoder("")
+        encode, content_type = encoder_of(accept)
         with self._making:  # one at a time, however many scrape
             reading, pages = self._pages
             if reading != self._readings:
@@ -114,5 +110,5 @@ class Exposition:
         for target in targets:
             target.add_to(families)
         left_out = families.family(PREFIX + LEFT_OUT, "gauge", "series for which the exposition has no room")
-        left_out.add_sample(left_out.name, {}, float(families.left_out))
+        families.add_always(left_out, FamilySample("", {}, families.left_out))
         return families

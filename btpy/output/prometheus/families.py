@@ -2,7 +2,7 @@
 
 Names, units and types follow Prometheus' own guide and OpenTelemetry's rules for Prometheus: base units (seconds,
 bytes), ``_total`` for counters. Count and sum become a counter; avg and stats a summary; hist, pctl and lhist a
-classic histogram; all other numbers a gauge.
+classic histogram, and the first two also a native one; all other numbers a gauge.
 """
 
 from __future__ import annotations
@@ -51,6 +51,9 @@ _SUFFIXES = {
 _NO_LABEL = re.compile(r"[^a-zA-Z0-9_]")
 
 
+Distribution = Histogram | LinearHistogram
+
+
 class FamilySample(NamedTuple):
     """``suffix``: the end of the name, after the name of the family."""
 
@@ -60,6 +63,14 @@ class FamilySample(NamedTuple):
     exemplar: samples.Exemplar | None = None
 
 
+class Series(NamedTuple):
+    """The samples of one key, or of several. ``distribution``: from which those of a histogram are made, and the number
+    by which its values are divided."""
+
+    samples: Sequence[FamilySample]
+    distribution: tuple[Distribution, float] | None = None
+
+
 class Families:
     """The families of one exposition, by name. It has at most MOST_SAMPLES samples; ``left_out``: how many series have
     found no room.
@@ -67,6 +78,7 @@ class Families:
 
     def __init__(self, most_samples: int = MOST_SAMPLES) -> None:
         self.by_name: dict[str, Metric] = {}
+        self.series: dict[str, list[Series]] = {}  # of each family, for formats other than those of text
         self.left_out = 0
         self._room = most_samples
 
@@ -74,15 +86,26 @@ class Families:
         metric = self.by_name.get(name)
         if metric is None:
             metric = self.by_name[name] = Metric(name, well_formed(help_), type_)
+            self.series[name] = []
         return metric
 
-    def add(self, metric: Metric, samples: Sequence[FamilySample]) -> None:
+    def add(
+        self, metric: Metric, samples: Sequence[FamilySample], distribution: tuple[Distribution, float] | None = None
+    ) -> None:
         """Adds all samples of one series, or none."""
         if self._room < len(samples):
             self.left_out += 1
             return
         self._room -= len(samples)
-        for sample in samples:
+        self._append(metric, Series(samples, distribution))
+
+    def add_always(self, metric: Metric, sample: FamilySample) -> None:
+        """Adds a sample for which there is always room."""
+        self._append(metric, Series((sample,)))
+
+    def _append(self, metric: Metric, series: Series) -> None:
+        self.series[metric.name].append(series)
+        for sample in series.samples:
             name = metric.name + sample.suffix
             metric.add_sample(name, dict(sample.labels), float(sample.value), exemplar=sample.exemplar)
 
@@ -157,7 +180,8 @@ def add_map(
         series = _samples(map_, value, labels, values, exemplars.get(key, ()))
         if series:
             metric = metric or families.family(names.name, names.type, f"{map_.kind.value} of {map_.title}{estimated}")
-            families.add(metric, series)
+            distribution = (value, _scale(map_)) if isinstance(value, Distribution) else None
+            families.add(metric, series, distribution)
 
 
 def add_probes(
@@ -215,7 +239,7 @@ def _samples(
     exemplars: Sequence[Exemplar],
 ) -> list[FamilySample]:
     """The samples of one key."""
-    scale = _NANOS if map_.type.kind is Kind.DURATION else 1
+    scale = _scale(map_)
     if isinstance(value, Histogram | LinearHistogram):
         return _histogram(map_, value, labels, scale, exemplars)
     if isinstance(value, Average | Stats):
@@ -233,6 +257,10 @@ def _samples(
     is_counter = _type_of(map_) == "counter"
     counts = map_.kind in (MapKind.COUNT, MapKind.DISTINCT)
     return [FamilySample("_total" if is_counter else "", labels, number if counts else number / scale)]
+
+
+def _scale(map_: Map) -> float:
+    return _NANOS if map_.type.kind is Kind.DURATION else 1
 
 
 def _histogram(

@@ -1,0 +1,83 @@
+"""Histograms of maps as native histograms of Prometheus.
+
+The buckets of ``hist`` and ``pctl`` are those of a native histogram whose schema is the precision of the map, so the
+counts are exact. Durations are counted in nanoseconds and exposed in seconds, where a bound is no power of two. So each
+of their buckets is a part of the bucket that has its middle, among buckets of a quarter of its width.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from btpy.events.aggregates import Histogram, LinearHistogram
+from btpy.events.buckets import Exponential, otlp_counts
+
+_FINER = 2  # the schema of durations, above the precision of the map; 8 is the greatest schema
+
+
+class NativeHistogram(NamedTuple):
+    """``positive`` and ``negative``: counts by the index of the bucket. Bucket n has the numbers up to
+    ``2 ** (n / 2**schema)``."""
+
+    schema: int
+    samples: int
+    total: float
+    zero_count: int
+    positive: Mapping[int, int]
+    negative: Mapping[int, int]
+
+
+class Buckets(NamedTuple):
+    """``spans``: of each run of buckets the distance from the one before, and its length. ``deltas``: the difference of
+    the count of each bucket to the bucket before."""
+
+    spans: list[tuple[int, int]]
+    deltas: list[int]
+
+
+def native_histogram(value: Histogram | LinearHistogram, scale: float) -> NativeHistogram | None:
+    """None: its buckets are not exponential. ``scale``: by which the numbers are divided."""
+    if isinstance(value, LinearHistogram) or not isinstance(value.layout, Exponential):
+        return None
+    layout = value.layout
+    if scale == 1:
+        schema, sides = layout.precision, [_next(counts) for counts in otlp_counts(layout, value.counts)]
+    else:
+        schema = layout.precision + _FINER
+        sides = [
+            _scaled(layout, {bucket: count for bucket, count in value.counts if bucket * sign > 0}, scale, schema)
+            for sign in (1, -1)
+        ]
+    zeros = dict(value.counts).get(0, 0)
+    return NativeHistogram(schema, value.n, value.total / scale, zeros, *sides)
+
+
+def _next(counts: Mapping[int, int]) -> dict[int, int]:
+    """OpenTelemetry numbers a bucket by its lower bound, Prometheus by its upper one."""
+    return {index + 1: count for index, count in counts.items()}
+
+
+def _scaled(layout: Exponential, counts: Mapping[int, int], scale: float, schema: int) -> dict[int, int]:
+    scaled: dict[int, int] = {}
+    for bucket, count in counts.items():
+        low, high = layout.bounds(abs(bucket))
+        middle = (math.log2(low) + math.log2(high)) / 2 - math.log2(scale)
+        index = math.ceil(middle * 2**schema)
+        scaled[index] = scaled.get(index, 0) + count
+    return scaled
+
+
+def runs(counts: Mapping[int, int]) -> Buckets:
+    spans: list[tuple[int, int]] = []
+    deltas: list[int] = []
+    end = before = 0
+    for index in sorted(counts):
+        if spans and index == end:
+            spans[-1] = spans[-1][0], spans[-1][1] + 1
+        else:
+            spans.append((index - end, 1))
+        deltas.append(counts[index] - before)
+        end, before = index + 1, counts[index]
+    return Buckets(spans, deltas)
