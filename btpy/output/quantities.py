@@ -95,10 +95,10 @@ def _in_unit(number: int | float, unit: str, units: dict[str, int]) -> str:
 
 
 def _three_digits(number: float) -> str:
-    if not number >= 0:
-        return plain(number)
     if 1 <= number < 999.5:
         return f"{number:.3g}"
+    if not number >= 0:
+        return plain(number)
     return _strip(f"{number:.2f}") if number < 1 else f"{number:.0f}"
 
 

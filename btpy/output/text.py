@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record, StackRef, Value
 from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
+from btpy.model.types import Kind
 from btpy.output.maps import MapText
 from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions
-from btpy.output.templates import Renderer, are_the_values, named_values, printed
+from btpy.output.templates import Renderer, ValueShown, are_the_values, named_values, of_values, printed
 from btpy.output.values import Format, ValueText, visible
 from btpy.output.writer import Arity, Context, site_fact, slot_value, template_of
 
@@ -54,6 +55,9 @@ def table_lines(maps: MapText, contents: Sequence[MapContent], template: Templat
         return maps.joined(contents, options)
     plot = template is not None and template.kind is TemplateKind.PLOT
     return [line for content in contents for line in maps.lines(content, options, plot=plot)]
+
+
+_MAY_BE_STACKS = (Kind.STACK, Kind.ANY)
 
 
 class RecordText:
@@ -109,16 +113,11 @@ class RecordText:
         """The fast path for most events: no value is a stack, so one pass over the values is enough."""
         labels = [visible(slot.label or "value").replace("%", "%%") for slot in slots]
         pattern = " ".join([name.replace("%", "%%"), *[f"{label}=%s" for label in labels]]) + "\n"
-        shows = [_quoting(self._values.slot(slot)) for slot in slots]
-        count = len(shows)
-
-        def render(record: Record) -> str:
-            values = record.values
-            if len(values) != count or StackRef in map(type, values):
-                return any_event(record)
-            return pattern % tuple([show(value) for show, value in zip(shows, values, strict=True)])
-
-        return render
+        shows = [ValueShown.of(slot, _quoting(self._values.slot(slot)), verbatim=False) for slot in slots]
+        render = of_values(pattern, shows, any_event)
+        if not any(slot.type.kind in _MAY_BE_STACKS for slot in slots):
+            return render
+        return lambda record: any_event(record) if StackRef in map(type, record.values) else render(record)
 
     def _field(self, slot: Slot) -> Callable[[Record], tuple[str, bool]]:
         """The text of a field, and whether it is a stack."""

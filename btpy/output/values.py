@@ -81,6 +81,11 @@ def at(nanos: int, format_: str) -> str:
         raise ProtocolError(f"a time {seconds} s after 1970") from cause
 
 
+def integers(kind: Kind) -> Callable[[int], str]:
+    """The text of an integer of ``kind``. Most shown values are integers, so those who show them ask this first."""
+    return {Kind.DURATION: duration, Kind.BYTES: size}.get(kind, str)
+
+
 class ValueText:
     """Renders values for one terminal style and one session's stacks."""
 
@@ -122,8 +127,7 @@ class ValueText:
         """
         kind = type_.kind
         if not format_:
-            # Most shown values are integers of three kinds, so they have a fast path.
-            whole = {Kind.DURATION: duration, Kind.BYTES: size}.get(kind, str)
+            whole = integers(kind)
             return lambda value: whole(value) if type(value) is int else self.show(value, kind)
         if format_.startswith("%"):
             return self._conversion(format_, kind)
