@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,7 +26,13 @@ from tests.targets import PATIENCE, Target, target
 from tests.tracer import Tracer
 
 API = tuple(f"io.opentelemetry:opentelemetry-{part}:1.54.1" for part in ("api", "context", "common"))
-SCRIPT = """TracedOrders::place @entry {
+BRAVE = ("io.zipkin.brave:brave:6.3.0",)
+MICROMETER = (
+    *BRAVE,
+    *(f"io.micrometer:micrometer-tracing{part}:1.6.0" for part in ("", "-bridge-brave")),
+    *(f"io.micrometer:micrometer-{part}:1.16.0" for part in ("observation", "commons")),
+)
+SCRIPT = """Orders::place @entry {
     @amounts[$even] = hist($amount); @steps = lhist($amount, 0, 1000000, 100000);
     @ratios = hist($amount * 0.5); @n = count();
 }"""
@@ -51,10 +57,13 @@ AMOUNTS = {1 + number * number * 37 % 1_000_003: number for number in range(3 * 
 
 
 @contextmanager
-def orders() -> Iterator[Target]:
-    jars = [artifact(name) for name in API]
-    sources = [JAVA / "Gate.java", CONTEXTS / "TracedOrders.java"]
-    with target(17, "TracedOrders", classpath=[compiled(sources, release=11, classpath=jars), *jars]) as running:
+def orders(
+    jdk: int = 17, main: str = "TracedOrders", coordinates: Sequence[str] = API, *arguments: str
+) -> Iterator[Target]:
+    jars = [artifact(name) for name in coordinates]
+    sources = [JAVA / "Gate.java", CONTEXTS / "Orders.java", CONTEXTS / f"{main}.java"]
+    classes = compiled(sources, release=11, classpath=jars)
+    with target(jdk, main, *arguments, classpath=[classes, *jars]) as running:
         yield running
 
 
@@ -134,6 +143,36 @@ def test_every_exemplar_has_the_trace_of_its_sample(tmp_path: Path) -> None:
         for exemplar in stored:
             assert exemplar["value"] is None
             check(round(exemplar["value_double"] * 2), exemplar["trace_id"], exemplar["span_id"])
+
+
+@pytest.mark.parametrize(
+    ("jdk", "main", "coordinates", "arguments"),
+    [
+        pytest.param(25, "BraveOrders", BRAVE, ("virtual",), id="brave-virtual-25"),
+        pytest.param(21, "BraveOrders", BRAVE, ("virtual",), id="brave-virtual-21", marks=pytest.mark.proof),
+        pytest.param(17, "BraveOrders", BRAVE, (), id="brave", marks=pytest.mark.proof),
+        pytest.param(17, "MicrometerOrders", MICROMETER, (), id="micrometer", marks=pytest.mark.proof),
+        pytest.param(25, "MicrometerOrders", MICROMETER, ("virtual",), id="micrometer-25", marks=pytest.mark.proof),
+        pytest.param(21, "TracedOrders", API, ("virtual",), id="virtual-21", marks=pytest.mark.proof),
+        pytest.param(25, "TracedOrders", API, ("virtual",), id="virtual-25", marks=pytest.mark.proof),
+    ],
+)
+def test_exemplars_of_other_libraries_and_of_virtual_threads(
+    jdk: int, main: str, coordinates: Sequence[str], arguments: Sequence[str]
+) -> None:
+    with backend() as running, orders(jdk, main, coordinates, *arguments) as shop, ExitStack() as stack:
+        tracer = started(stack, shop.pid, "--with", "trace", "-o", running.url)
+        for place in (1, 2, 3):
+            shop.send()
+            shop.wait_for(f"ordered {place * ORDERS}")
+        assert tracer.stop() == 0
+        assert running.last("btpy.n").sum.data_points[0].as_int == 3 * ORDERS
+        found = [(key, exemplar) for key, own in exemplars(running, "btpy.amounts") for exemplar in own]
+        assert len(found) > 20
+        assert {key["even"] for key, _ in found} == {True, False}
+        for key, exemplar in found:
+            check(exemplar.as_int, exemplar.trace_id.hex(), exemplar.span_id.hex())
+            assert AMOUNTS[exemplar.as_int] % 2 == (0 if key["even"] else 1)
 
 
 def page(tracer: Tracer, accept: str) -> str:
