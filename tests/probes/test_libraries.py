@@ -264,31 +264,35 @@ def test_executors(jdk: int, tmp_path: Path) -> None:
             "dying": 2,
             "timers": 17 + 1 + 5,
             "mails": 13,
+            "shared": 2 * 5003,
             "ForkJoinPool-1-worker": 19,
             "ForkJoinPool.commonPool-worker": 23,
         }
         assert columns(tracer, "executors.@wait") == tasks
+        longest = max(row["executors.@wait"]["max"] for row in tracer.of("table")[0]["data"].values())
+        assert longest < 600e9, "times of other tasks"
         assert columns(tracer, "executors.@run") == tasks
         queued = columns(tracer, "executors.@queued")
         assert (queued["orders"], queued["small"]) == (30, 4)
         assert columns(tracer, "executors.@rejected") == {"small": 7 + 3}
         running = columns(tracer, "executors.@running")
-        assert running == dict.fromkeys(("orders", "small", "dying", "timers", "mails"), 0)
+        assert running == dict.fromkeys(("orders", "small", "dying", "timers", "mails", "shared"), 0)
         assert columns(tracer, "executors.@failed") == {"dying": 2}
         assert columns(tracer, "executors.@tasks") == {
-            "Executing.block:58": 2,
-            "Executing.execute:70": 31,
-            "Executing.offer:103": 5,
-            "Executing.fail:112": 11,
-            "Executing.throwAway:143": 2,
-            "Executing.schedule:155": 17,
-            "Executing.schedule:157": 1,
-            "Executing.schedule:161": 5,
-            "Executing.fork:176": 19,
-            "Executing.futures:190": 23,
-            "Executing.futures:198": 13,
+            "Executing.block:59": 2,
+            "Executing.execute:71": 31,
+            "Executing.offer:104": 5,
+            "Executing.fail:113": 11,
+            "Executing.throwAway:144": 2,
+            "Executing.schedule:156": 17,
+            "Executing.schedule:158": 1,
+            "Executing.schedule:162": 5,
+            "Executing.fork:177": 19,
+            "Executing.futures:191": 23,
+            "Executing.futures:199": 13,
+            "Executing.submit:218": 2 * 5003,
         }
-        assert columns(tracer, "executors.@refused") == {"Executing.offer:103": 7 + 3}
+        assert columns(tracer, "executors.@refused") == {"Executing.offer:104": 7 + 3}
         swallowed, read = columns(tracer, "executors.@swallowed"), columns(tracer, "executors.@read")
         broken, never_again = sorted(swallowed)
         assert broken.startswith("IllegalStateException Executing.lambda$broken$")
@@ -296,9 +300,9 @@ def test_executors(jdk: int, tmp_path: Path) -> None:
         assert (swallowed, read) == ({broken: 11 - 3, never_again: 1}, {broken: 3})
         maps = tracer.maps()
         assert maps["late"]["orders"] >= 31, "they wait behind a task of 200 ms"
-        assert maps["died"] == {"java.lang.IllegalArgumentException,Executing.throwAway:143": 2}
+        assert maps["died"] == {"java.lang.IllegalArgumentException,Executing.throwAway:144": 2}
         assert maps["forked"] == {"ForkJoinPool-1-worker": 19, "ForkJoinPool.commonPool-worker": 23}
-        assert maps["refused_by"] == {"small,Executing.offer:103": 10}
+        assert maps["refused_by"] == {"small,Executing.offer:104": 10}
         assert maps["kinds"] == {
             "java.lang.IllegalStateException": 11,
             "java.lang.UnsupportedOperationException": 1,

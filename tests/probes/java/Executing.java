@@ -32,6 +32,7 @@ public final class Executing {
         schedule();
         fork();
         futures();
+        share();
         if (arguments.length > 0) {
             virtual(Integer.parseInt(arguments[0]));
         }
@@ -198,6 +199,24 @@ public final class Executing {
             CompletableFuture.runAsync(() -> sleep(1), mails);
         }
         finish(mails);
+    }
+
+    /** Two threads submit one object at once, again and again. */
+    private static void share() throws Exception {
+        ThreadPoolExecutor shared = pool("shared", 2, new LinkedBlockingQueue<>());
+        shared.prestartAllCoreThreads();
+        Runnable nothing = () -> {};
+        Thread other = new Thread(() -> submit(shared, nothing));
+        other.start();
+        submit(shared, nothing);
+        other.join();
+        finish(shared);
+    }
+
+    private static void submit(ThreadPoolExecutor pool, Runnable task) {
+        for (int i = 0; i < 5003; i++) {
+            pool.execute(task);
+        }
     }
 
     private static void virtual(int count) throws Exception {
