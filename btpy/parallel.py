@@ -55,18 +55,18 @@ def in_order(
     processes = cores() if processes is None else processes
     shared = processes > 1 and _is_alone()
     began = time.monotonic()
-    done = 0
+    count = 0
     for value in values():
         yield work(value)
-        done += 1
+        count += 1
         if shared and time.monotonic() - began >= PATIENCE:
             break
     else:
         return
-    workers = _Workers(work, values, done)
+    workers = _Workers(work, values, count)
     try:
         alone = not workers.fork(processes)
-        yield from map(work, islice(values(), done, None)) if alone else workers.results()
+        yield from map(work, islice(values(), count, None)) if alone else workers.results()
     finally:
         workers.end()
 
@@ -99,7 +99,7 @@ class _Workers(Generic[T, R]):
     def fork(self, processes: int) -> int:
         """Starts the workers; returns their number, because the system may refuse some."""
         # Ctrl-C goes to all processes of a terminal. Workers ignore it: the parent ends them.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+        old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
         try:
             for _ in range(processes):
                 results, sent = os.pipe()
@@ -114,7 +114,7 @@ class _Workers(Generic[T, R]):
                 os.close(sent)
                 self._processes[results] = process
         finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)
         return len(self._processes)
 
     def results(self) -> Iterator[R]:

@@ -87,8 +87,8 @@ class Timeline:
             if step.end == step.begin:
                 events.append({"name": step.name, "ph": "i", "s": "p", **place, "args": step.details})
             else:
-                took = (step.end - step.begin) / 1000
-                events.append({"name": step.name, "ph": "X", **place, "dur": took, "args": step.details})
+                micros = (step.end - step.begin) / 1000
+                events.append({"name": step.name, "ph": "X", **place, "dur": micros, "args": step.details})
         return events
 
     def unaccounted(self, thread: str, end: int) -> int:

@@ -353,10 +353,10 @@ class _Patient:
         return Step(name, Outcome.PASSED, f"the agent has called back through {way} and proved itself")
 
     def _build(self, name: str) -> Step:
-        theirs = self._session.target.agent_build
-        if theirs == attach.agent_build():
+        agent_build = self._session.target.agent_build
+        if agent_build == attach.agent_build():
             return Step(name, Outcome.PASSED, "the build of this btpy")
-        detail = f"an agent of another btpy ({theirs[:12]}) was loaded before, and stays until the JVM ends"
+        detail = f"an agent of another btpy ({agent_build[:12]}) was loaded before, and stays until the JVM ends"
         return Step(name, Outcome.WARNING, detail, ("use that btpy, or restart the JVM, if anything looks wrong",))
 
     def _retransformation(self, name: str) -> Step:
@@ -404,8 +404,8 @@ class _Patient:
         self._session.deployer.load(check_source(Source("<doctor>", _PROBE), permissions=DEFAULT_PERMISSIONS))
         for item in self._session.delivery.items(_PROBE_SECONDS):
             if isinstance(item, Records):
-                took = _milliseconds(started)
-                return Step(name, Outcome.PASSED, f"and its event arrived {took} after the probe was sent")
+                duration = _milliseconds(started)
+                return Step(name, Outcome.PASSED, f"and its event arrived {duration} after the probe was sent")
         raise BtpyError(f"no event in {_PROBE_SECONDS:.0f} s", help=["the JVM may be out of CPU or memory: try again"])
 
     def _leaves(self, name: str) -> Step:

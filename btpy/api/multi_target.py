@@ -144,17 +144,17 @@ class Sessions:
 
     def _each(self, do: Callable[[Session], Result]) -> dict[int, Result]:
         """If all fail, raises the error of the first one."""
-        done: dict[int, Result] = {}
+        results: dict[int, Result] = {}
         failed: dict[object, BtpyError] = {}
         for session in self.running:
             try:
-                done[session.target.pid] = do(session)
+                results[session.target.pid] = do(session)
             except BtpyError as error:
                 failed[session.target.pid] = error
-        if failed and not done:
+        if failed and not results:
             raise next(iter(failed.values()))
         self.failures.update(failed)
-        return done
+        return results
 
     def _pump(self, session: Session) -> None:
         try:

@@ -182,10 +182,10 @@ class OfflineWeaver:
 
     def _weave(self, class_file: FoundClass) -> OfflineClass | None:
         name = class_file.entry.removesuffix(".class").replace("/", ".")
-        before = b""
+        original = b""
         try:
-            before = class_file.read()
-            file = ClassFile.parse(before)
+            original = class_file.read()
+            file = ClassFile.parse(original)
             name = file.name.replace("/", ".")
             ancestors = self._hierarchy.ancestors(name)
             planned = self._planner.plan_class(file, in_jdk=class_file.in_jdk, ancestors=ancestors)
@@ -197,12 +197,14 @@ class OfflineWeaver:
         except Exception as error:
             if isinstance(error, BtpyError | OSError) and not isinstance(error, ClassFileError | CompileError):
                 raise
-            return OfflineClass(class_file.origin, class_file.entry, name, before, None, (), (malformed(name, error),))
+            return OfflineClass(
+                class_file.origin, class_file.entry, name, original, None, (), (malformed(name, error),)
+            )
         return OfflineClass(
             class_file.origin,
             class_file.entry,
             name,
-            before,
+            original,
             woven.data,
             woven.sites,
             (*planned.refusals, *woven.refusals),

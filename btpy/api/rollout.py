@@ -126,13 +126,13 @@ def breaches_of(host: Observed, bounds: Bounds) -> tuple[Breach, ...]:
     """The bounds that a host does not keep."""
     breaches = []
     if host.taken > host.allowed:
-        taken, allowed = 100 * host.taken, 100 * host.allowed
+        taken_percent, allowed_percent = 100 * host.taken, 100 * host.allowed
         over = (
-            f"{taken - allowed:.3g} points too much, {host.taken / host.allowed:.3g} times the bound"
-            if allowed
+            f"{taken_percent - allowed_percent:.3g} points too much, {host.taken / host.allowed:.3g} times the bound"
+            if allowed_percent
             else "too much"
         )
-        words = f"its probes took {taken:.3g} % of one core, {allowed:.3g} % are allowed: {over}"
+        words = f"its probes took {taken_percent:.3g} % of one core, {allowed_percent:.3g} % are allowed: {over}"
         breaches.append(Breach(host.host, "budget", words))
     if host.errors > bounds.errors:
         over = f"{grouped(host.errors - bounds.errors)} too many"

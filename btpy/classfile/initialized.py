@@ -112,12 +112,12 @@ class _Flow:
         self._pending = [0]
         while self._pending:
             at = self._pending.pop()
-            before = self.states[at]
-            after = self._step(at, before)
+            state = self.states[at]
+            next_state = self._step(at, state)
             for row in self._code.exceptions:
                 if row.start <= at < row.end:
                     # The exception may come before or after the instruction took effect; only a store matters.
-                    self._reach(row.handler, (1, 0, before[2] & after[2], before[3]))
+                    self._reach(row.handler, (1, 0, state[2] & next_state[2], state[3]))
             opcode = self._bytes[at]
             if opcode == op.WIDE:
                 opcode = self._bytes[at + 1]
@@ -129,15 +129,15 @@ class _Flow:
                 targets = []
             if opcode in (op.JSR, op.JSR_W):
                 # The subroutine is entered with the return address on the stack and is taken to leave it balanced.
-                self._reach(targets[0], (after[0] + 1, after[1], after[2], after[3]))
+                self._reach(targets[0], (next_state[0] + 1, next_state[1], next_state[2], next_state[3]))
                 targets = []
             for target in targets:
-                self._reach(target, after)
+                self._reach(target, next_state)
             if not op.ENDS_FLOW[opcode]:
                 following = self._next[at]
                 if following < 0:
                     raise ClassFileError("control falls off the end of the code (JVMS §4.9.2)")
-                self._reach(following, after)
+                self._reach(following, next_state)
 
     def _reach(self, at: int, state: _State) -> None:
         state_before = self.states.get(at)
@@ -194,8 +194,8 @@ class _Flow:
             return depth + 1, stack | (locals_ >> local & 1) << depth, locals_, initialized
         if op.ISTORE <= opcode <= op.ASTORE:
             width = 2 if opcode in (op.LSTORE, op.DSTORE) else 1
-            held = stack >> (depth - 1) & 1 if opcode == op.ASTORE and depth else 0
-            locals_ = locals_ & ~((1 << width) - 1 << local) | held << local
+            value = stack >> (depth - 1) & 1 if opcode == op.ASTORE and depth else 0
+            locals_ = locals_ & ~((1 << width) - 1 << local) | value << local
         if opcode in (op.JSR, op.JSR_W):
             return depth, stack, locals_, initialized
         removed, change = self._effect(at, opcode)

@@ -58,9 +58,9 @@ class Canary:
         """An item of the recording of a JVM."""
         before = self._observed[host]
         if isinstance(item, Restrained):
-            taken, allowed = item.taken_ppm / 1e6, item.allowed_ppm / 1e6
-            if taken - allowed > before.taken - before.allowed:
-                self._change(host, taken=taken, allowed=allowed)
+            taken_share, allowed_share = item.taken_ppm / 1e6, item.allowed_ppm / 1e6
+            if taken_share - allowed_share > before.taken - before.allowed:
+                self._change(host, taken=taken_share, allowed=allowed_share)
         elif isinstance(item, Errors):
             self._change(host, errors=before.errors + sum(failure.count for failure in item.failures))
         elif isinstance(item, Ending) and item.reason == "target-exited":

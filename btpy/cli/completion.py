@@ -139,17 +139,21 @@ def candidates(words: Sequence[str], at: int, sources: Sources) -> list[Candidat
     """The candidates for the word number ``at``; ``words[0]`` is btpy itself. Bash splits at ``=``. Other shells treat
     ``--format=js`` as one word.
     """
-    before, current = _joined(list(words[1:at])), words[at] if at < len(words) else ""
-    if current == "=":
-        before, current = _joined([*before, "="]), ""
-    option, equals, value = current.partition("=")
+    earlier_words, current_word = _joined(list(words[1:at])), words[at] if at < len(words) else ""
+    if current_word == "=":
+        earlier_words, current_word = _joined([*earlier_words, "="]), ""
+    option, equals, value = current_word.partition("=")
     if equals and option.startswith("--"):
         return [
             candidate if candidate.text.startswith(":") else candidate._replace(text=f"{option}={candidate.text}")
-            for candidate in _at([*before, f"{option}="], value, sources)
+            for candidate in _at([*earlier_words, f"{option}="], value, sources)
             if candidate.text.startswith((value, ":"))
         ]
-    return [candidate for candidate in _at(before, current, sources) if candidate.text.startswith((current, ":"))]
+    return [
+        candidate
+        for candidate in _at(earlier_words, current_word, sources)
+        if candidate.text.startswith((current_word, ":"))
+    ]
 
 
 def _line(text: str) -> str:

@@ -296,7 +296,7 @@ class HostsRun:
         canary = self._canary
         if canary is None or self._reason:
             return
-        begun = len(canary.begun)
+        begun_count = len(canary.begun)
         words = canary.turn(now)
         if canary.breaches:
             self._stop("canary")
@@ -305,7 +305,7 @@ class HostsRun:
                 console.error(BtpyError(f"{canary.rollout.name}: {breach.words}"))
         if words:
             self._console.say(f"btpy: {words}")
-        self._hosts.begin(canary.begun[begun:])
+        self._hosts.begin(canary.begun[begun_count:])
 
     def _announce(self) -> None:
         """Reports once that every host traces or has failed."""

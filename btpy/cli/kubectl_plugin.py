@@ -42,12 +42,12 @@ def arguments_of(arguments: Sequence[str]) -> list[str]:
     if not parsed.command:
         raise UsageError("NAME and FILE.bt come after --:  kubectl btpy -l app=shop -n prod -- NAME FILE.bt")
     words: dict[tuple[Option, ...], list[str]] = {POD_OPTIONS: [], _REACHING: []}
-    for options, found in words.items():
+    for options, values in words.items():
         for option in options:
             if option.metavar:
-                found += [f"{option.names[-1]}={text}" for text in parsed.texts(option.key)]
+                values += [f"{option.names[-1]}={text}" for text in parsed.texts(option.key)]
             elif parsed.switch(option.key):
-                found.append(option.names[-1])
+                values.append(option.names[-1])
     pods = shlex.join([*words[POD_OPTIONS], *parsed.positionals])
     return ["--pods", pods, "--kubectl", shlex.join(["kubectl", *words[_REACHING]]), *parsed.command]
 

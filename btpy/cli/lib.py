@@ -121,9 +121,9 @@ _MARKS = {True: "applies", False: "-", None: "?"}
 def _marked_listing(search: Libraries, rows: list[tuple[Library, Applicability]]) -> list[str]:
     width = max((len(library.name) for library, _ in rows), default=0)
     lines = []
-    for library, found in rows:
-        lines.append(f"{library.name:<{width}}  {_MARKS[found.applies]:<7}  {_about(search, library)}".rstrip())
-        lines += [f"{'':{width}}           {note}" for note in found.notes]
+    for library, applicability in rows:
+        lines.append(f"{library.name:<{width}}  {_MARKS[applicability.applies]:<7}  {_about(search, library)}".rstrip())
+        lines += [f"{'':{width}}           {note}" for note in applicability.notes]
     return lines
 
 

@@ -178,14 +178,14 @@ def _check_run(script: Path, test: RunTest, arguments: Arguments, *, record: boo
         flags += [part for name in test.allow for part in ("--allow", name)]
         flags += [part for name in arguments.texts("I") for part in ("-I", os.path.abspath(name))]
         command = ["run", str(script.resolve()), "-f", "ndjson", "-o", str(output), "-q", "--hits", "0", *flags]
-        done = children.run_helper(
+        process = children.run_helper(
             "btpy.cli.main",
             *(*command, "--", "java", *test.java),
             inherited=(*children.LOCALE, *children.PLACES, *children.CHOICES),
             directory=script.parent,
         )
-        if done.returncode or not output.exists():
-            return f"the run ended with exit code {done.returncode}\n{done.stderr}"
+        if process.returncode or not output.exists():
+            return f"the run ended with exit code {process.returncode}\n{process.stderr}"
         actual = comparable(output.read_text(encoding="utf-8"), test.ignore)
     if record:
         test.expect.write_text("".join(line + "\n" for line in actual), encoding="utf-8")

@@ -179,10 +179,10 @@ class Live:
             contents = self._together.read()
             if self._screen is not None:
                 self._history.add(time.monotonic(), contents)
-        spent = time.process_time() - began
+        processor_time = time.process_time() - began
         now = time.monotonic()
         due = self._due + self._interval
-        self._due = max(due if due > now else now + self._interval, now + _REST * spent)
+        self._due = max(due if due > now else now + self._interval, now + _REST * processor_time)
         self._draw()
 
     def _draw(self) -> None:

@@ -128,15 +128,15 @@ def table(running: Sequence[JvmProcess], width: int | None, *, commands: bool = 
 
 def _place_columns(places: Sequence[Container | None], most: int | None) -> Iterator[_Column]:
     """The columns about containers in which some JVM has a value. ``most``: the characters of a cell."""
-    known = [place or Container() for place in places]
+    containers = [place or Container() for place in places]
     for title, cells in (
-        ("CONTAINER", [place.short_id or place.name for place in known]),
-        ("POD", [place.shown_pod for place in known]),
-        ("IMAGE", [place.image for place in known]),
+        ("CONTAINER", [place.short_id or place.name for place in containers]),
+        ("POD", [place.shown_pod for place in containers]),
+        ("IMAGE", [place.image for place in containers]),
     ):
         if any(cells):
-            shown = [_clean(cell) or "-" for cell in cells]
-            yield _Column(title, shown if most is None else [_cut_in_front(cell, most) for cell in shown])
+            texts = [_clean(cell) or "-" for cell in cells]
+            yield _Column(title, texts if most is None else [_cut_in_front(cell, most) for cell in texts])
 
 
 class _Column:

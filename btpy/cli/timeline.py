@@ -54,8 +54,8 @@ def recorded(arguments: Arguments, console: Console) -> Iterator[None]:
 
 def summary(steps: Timeline) -> list[str]:
     """The steps up to the first event, in milliseconds. Steps with one name on one thread share a line."""
-    shown = next((step.begin for step in steps.steps if step.name == FIRST_EVENT), None)
-    until = shown or max(step.end for step in steps.steps)
+    first_event = next((step.begin for step in steps.steps if step.name == FIRST_EVENT), None)
+    until = first_event or max(step.end for step in steps.steps)
     groups: dict[tuple[str, str], list[Step]] = {}
     for step in sorted(steps.steps, key=lambda step: step.begin):
         if step.begin <= until:
@@ -64,10 +64,12 @@ def summary(steps: Timeline) -> list[str]:
     lines = ["timeline in ms: begin, time taken, step"]
     for (thread, name), group in groups.items():
         begin = (group[0].begin - steps.began) / _MILLION
-        took = sum(step.end - step.begin for step in group) / _MILLION
+        duration = sum(step.end - step.begin for step in group) / _MILLION
         times = f" ({len(group)} times)" if len(group) > 1 else ""
         where = "" if thread == main else f"  [{thread}]"
-        lines.append(f"{begin:8.1f} {took:8.1f}  {name}{times}{where}")
-    what = "no event was shown" if shown is None else f"first event after {(until - steps.began) / _MILLION:.1f} ms"
+        lines.append(f"{begin:8.1f} {duration:8.1f}  {name}{times}{where}")
+    heading = (
+        "no event was shown" if first_event is None else f"first event after {(until - steps.began) / _MILLION:.1f} ms"
+    )
     rest = steps.unaccounted(main, until) / _MILLION
-    return [*lines, f"{what}; {rest:.1f} ms of the main thread are in no step"]
+    return [*lines, f"{heading}; {rest:.1f} ms of the main thread are in no step"]

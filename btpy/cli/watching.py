@@ -65,8 +65,8 @@ class Watching:
         if now < self._due:
             return
         self._due = now + _INTERVAL
-        before, self._last_state = self._last_state, _state(self._files)
-        if self._last_state == self._running_state or self._last_state != before or None in self._last_state:
+        last_state, self._last_state = self._last_state, _state(self._files)
+        if self._last_state == self._running_state or self._last_state != last_state or None in self._last_state:
             return  # the file is unchanged, or a program is still writing it
         self._running_state = self._last_state
         versions: list[_Version] = []

@@ -472,11 +472,11 @@ def _quantified(emitter: Emitter, node: Quantified) -> None:
     """
     code = emitter.code
     items = emit_items(emitter, node.container, None, pairs=False)
-    again, exhausted, end = Label(), Label(), Label()
-    emitter.place_loop(again, (node.variable.index,))
+    loop_start, exhausted, end = Label(), Label(), Label()
+    emitter.place_loop(loop_start, (node.variable.index,))
     emit_next(emitter, items, (node.variable,), exhausted)
     emitter.spend(round_work(node), node.span)
-    emit_condition(emitter, node.test, again, node.quantifier == "all")
+    emit_condition(emitter, node.test, loop_start, node.quantifier == "all")
     if node.quantifier == "first":
         emitter.load_variable(node.variable.index)
         emitter.convert(node.variable.type, node.type)

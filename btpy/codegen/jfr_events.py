@@ -43,9 +43,9 @@ _UNITS = {Kind.DURATION: "Ljdk/jfr/Timespan;", Kind.BYTES: "Ljdk/jfr/DataAmount;
 
 
 def field_descriptor(type_: Type) -> str:
-    known = _DESCRIPTORS.get(type_.kind)
-    if known is not None:
-        return known
+    descriptor = _DESCRIPTORS.get(type_.kind)
+    if descriptor is not None:
+        return descriptor
     assert type_.class_name is not None
     return f"L{type_.class_name.replace('.', '/')};"
 

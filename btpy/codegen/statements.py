@@ -617,12 +617,12 @@ def emit_addition(emitter: Emitter, only: Aggregate) -> None:
 
 def _for_each(emitter: Emitter, node: ForEach) -> None:
     items = emit_items(emitter, node.container, node.limit, pairs=len(node.variables) > 1)
-    again, end = Label(), Label()
-    emitter.place_loop(again, changed((node,)))
+    loop_start, end = Label(), Label()
+    emitter.place_loop(loop_start, changed((node,)))
     emit_next(emitter, items, node.variables, end)
     _round(emitter, node)
     if emitter.code.reachable:
-        emitter.code.branch(op.GOTO, again)
+        emitter.code.branch(op.GOTO, loop_start)
     emitter.place(end)
 
 
@@ -635,9 +635,9 @@ def _for_range(emitter: Emitter, node: ForRange) -> None:
     if node.limit is not None:
         emit_as(emitter, node.limit, INT)
         code.store("I", remaining)
-    again, end = Label(), Label()
+    loop_start, end = Label(), Label()
     _compare_longs(emitter, at, last, op.IFGT, end)
-    emitter.place_loop(again, changed((node,)))
+    emitter.place_loop(loop_start, changed((node,)))
     if node.limit is not None:
         code.iinc(remaining, -1)
         code.load("I", remaining)
@@ -653,7 +653,7 @@ def _for_range(emitter: Emitter, node: ForRange) -> None:
         code.constant("J", 1)
         code.op(op.LADD)
         code.store("J", at)
-        code.branch(op.GOTO, again)
+        code.branch(op.GOTO, loop_start)
     emitter.place(end)
 
 
@@ -869,22 +869,22 @@ def _aggregate(emitter: Emitter, node: Aggregate) -> None:
     slot = emitter.allocate(type_.slot)
     code.store(type_.slot, slot)
     _slot(emitter, node.map, node.keys)
-    kept = (emitter.allocate("A"), emitter.allocate("I")) if node.exemplars else None
-    if kept is not None:
-        code.store("I", kept[1])
-        code.store("A", kept[0])
-        code.load("A", kept[0])
-        code.load("I", kept[1])
+    exemplar_locals = (emitter.allocate("A"), emitter.allocate("I")) if node.exemplars else None
+    if exemplar_locals is not None:
+        code.store("I", exemplar_locals[1])
+        code.store("A", exemplar_locals[0])
+        code.load("A", exemplar_locals[0])
+        code.load("I", exemplar_locals[1])
     code.load(type_.slot, slot)
     emitter.load_weight()
     emitter.position(value.span)
     if method is api.ADD:
         emitter.load_position()
     emitter.call(method)
-    if kept is not None:
+    if exemplar_locals is not None:
         emitter.load_session()
-        code.load("A", kept[0])
-        code.load("I", kept[1])
+        code.load("A", exemplar_locals[0])
+        code.load("I", exemplar_locals[1])
         code.load(type_.slot, slot)
         code.constant("I", emitter.probe.id)
         code.constant("I", value.span.packed)

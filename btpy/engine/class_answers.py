@@ -100,12 +100,12 @@ class ClassAnswers:
         """None: prewoven classes have to be taken back first (:meth:`Instrumentation.answer`)."""
         weave_state = self._deployed.weave_state
         with weave_state.lock:
-            before = weave_state.places(asked.name, asked.loader)
+            old_places = weave_state.places(asked.name, asked.loader)
         while (version := self._deployed.version) is not None:
             answer = version.answer(asked)
             # A newer version that has replaced this one needs no further answers from it.
             if version is self._deployed.version:
                 if asked.changed:
-                    self._changed(version.changed(asked, before))
+                    self._changed(version.changed(asked, old_places))
                 return answer
         return Woven(asked.request, fingerprint(asked.data), Verdict.UNCHANGED, (), (), b"")

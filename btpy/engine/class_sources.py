@@ -95,13 +95,13 @@ class ClassPath:
         be read.
         """
         version = self.process.feature_version or 8
-        seen: set[str] = set()
+        names: set[str] = set()
         waiting = [*self.located, *self.process.open_archives]
         while waiting:
             at = waiting.pop(0)
-            if at in seen:
+            if at in names:
                 continue
-            seen.add(at)
+            names.add(at)
             path = Path(at)
             mode = _mode(path)
             if stat.S_ISDIR(mode):
@@ -150,10 +150,10 @@ def _named_in_manifest(archive: zipfile.ZipFile, at: str) -> Iterator[str]:
 
 
 def _below(directory: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
-    seen = 0
+    count = 0
     for parent, _, files in os.walk(directory):
-        seen += len(files) + 1
-        if seen > MAX_FILES:
+        count += len(files) + 1
+        if count > MAX_FILES:
             return
         package = os.path.relpath(parent, directory).replace(os.sep, ".").lstrip(".")
         for file in sorted(files):

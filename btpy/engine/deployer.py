@@ -193,16 +193,16 @@ class Deployer:
     ) -> _PreparedVersion:
         if self.version is not None and program.earlier is None:
             raise UsageError("this session has a program already", help=["extend it: check_source(…, earlier=…)"])
-        after = program.without(replacing)
-        if len(after.probes) > MAX_PROBES or len(after.maps) > MAX_MAPS:
+        new_program = program.without(replacing)
+        if len(new_program.probes) > MAX_PROBES or len(new_program.maps) > MAX_MAPS:
             raise UsageError("there is no room for more probes in this session", help=["detach, and attach again"])
-        version = Instrumentation(after, self.weave_state, frozenset(allow), self.version)
-        matcher = Matcher(self._agent, self._target, version, after.own)
+        version = Instrumentation(new_program, self.weave_state, frozenset(allow), self.version)
+        matcher = Matcher(self._agent, self._target, version, new_program.own)
         matching = self._match(matcher)
         warnings = matcher.check(matching, missing)
         if self.limits is not None:
-            warnings = (*warnings, *without_effect(after, self.limits))
-        handlers = handler_classes(version.prepare(matching.classes, frozenset(probe.id for probe in after.own)))
+            warnings = (*warnings, *without_effect(new_program, self.limits))
+        handlers = handler_classes(version.prepare(matching.classes, frozenset(probe.id for probe in new_program.own)))
         return _PreparedVersion(version, matcher, matching, warnings, tuple(handlers))
 
     @timeline.timed("put the probes in")
@@ -227,13 +227,13 @@ class Deployer:
         as :meth:`match` and for a program that does not extend the session's. The earlier probes then continue.
         """
         with self.changing, interpreter.gc_paused():
-            before = self.version
+            old_version = self.version
             prepared = self._prepared(program, missing, allow, replacing)
-            version, after = prepared.version, prepared.version.program
-            ids = frozenset(probe.id for probe in after.own)
+            version, new_program = prepared.version, prepared.version.program
+            ids = frozenset(probe.id for probe in new_program.own)
             version.weave_state.add_refusals(prepared.matching.refusals)
             version.weave_state.add_told(prepared.warnings)
-            grow(self._outline, after)
+            grow(self._outline, new_program)
             self._preweaving.end()
             try:
                 self._install(prepared, level)
@@ -243,10 +243,10 @@ class Deployer:
             except (TargetGone, ProtocolError):
                 raise
             except BtpyError:
-                self._go_back(before, version, ids)
+                self._go_back(old_version, version, ids)
                 raise
-            if before is not None:
-                self._end_replaced(before, replacing)
+            if old_version is not None:
+                self._end_replaced(old_version, replacing)
             self._preweaving.begin(version, deployment.matching)
             return deployment
 
@@ -267,8 +267,8 @@ class Deployer:
     ) -> Deployment:
         """Make a version the current one and weave it into the loaded classes."""
         version, matcher, matching = prepared.version, prepared.matcher, prepared.matching
-        before, self.version = self.version, version
-        watches = bool(version.watched or (before is not None and before.watched))
+        old_version, self.version = self.version, version
+        watches = bool(version.watched or (old_version is not None and old_version.watched))
         watched = self._agent.watch(version.watched) if watches else None
         result = retransformation.change(self._agent, version, matching.to_weave, replacing, searches=watches)
         if watched is not None:
@@ -307,19 +307,21 @@ class Deployer:
         removed. Returns the number of classes that were put back.
         """
         with self.changing, interpreter.gc_paused():
-            before = self.version
-            if before is None:
+            old_version = self.version
+            if old_version is None:
                 return 0
-            removed = frozenset(probes) - before.program.removed
-            ended = _over(before.program, removed)
+            removed = frozenset(probes) - old_version.program.removed
+            ended = _over(old_version.program, removed)
             self._preweaving.end()
-            self._agent.remove(sorted(removed), [probe.site for probe in before.on_agent(removed)])
-            version = Instrumentation(before.program.without(removed | ended), self.weave_state, before.allow, before)
+            self._agent.remove(sorted(removed), [probe.site for probe in old_version.on_agent(removed)])
+            version = Instrumentation(
+                old_version.program.without(removed | ended), self.weave_state, old_version.allow, old_version
+            )
             self.version = version
-            if before.watched:
+            if old_version.watched:
                 self._agent.watch(version.watched)()
             result = retransformation.change(self._agent, version, (), removed)
-            self._run_once(before.end_probes(ended))
+            self._run_once(old_version.end_probes(ended))
             self._agent.remove(sorted(ended), [])
             self._preweaving.begin(version)
             return result.put_back

@@ -102,9 +102,9 @@ class Instrumentation:
 
     def __post_init__(self, earlier: Instrumentation | None) -> None:
         weave_state = self.weave_state
-        before = earlier.planner if earlier is not None else None
+        earlier_planner = earlier.planner if earlier is not None else None
         self.planner = Planner(
-            self.program, allow=self.allow, supertypes=weave_state.hierarchy.ancestors, earlier=before
+            self.program, allow=self.allow, supertypes=weave_state.hierarchy.ancestors, earlier=earlier_planner
         )
         self._by_supertype = bool(self.owner_patterns())
         self._of_subtypes = any(pattern.needs_supertypes for pattern, _ in self.planner.patterns())
@@ -334,12 +334,12 @@ class Instrumentation:
         """The diagnostics of a loaded class that another agent has changed. ``before``: the earlier places of its
         probes."""
         with self.weave_state.lock:
-            lost = sorted(before - self.weave_state.places(request.name, request.loader))
+            lost_places = sorted(before - self.weave_state.places(request.name, request.loader))
         words = [
             f"{self.program.probes[probe].name} is no longer in {java_method(method, java_signature(descriptor)[0])}"
-            for probe, method, descriptor in lost[:_LOST_SHOWN]
+            for probe, method, descriptor in lost_places[:_LOST_SHOWN]
         ]
-        more = [f"so are {len(lost) - _LOST_SHOWN} more"] if len(lost) > _LOST_SHOWN else []
+        more = [f"so are {len(lost_places) - _LOST_SHOWN} more"] if len(lost_places) > _LOST_SHOWN else []
         return messages.Late(request.name, request.loader, messages.LateOutcome.CHANGED, "; ".join([*words, *more]))
 
     def undecided(self) -> tuple[tuple[str, tuple[str, ...]], ...]:

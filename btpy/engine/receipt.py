@@ -67,9 +67,9 @@ class Receipt:
             return
         reasons = [f"{class_.class_name}: {class_.reason}" for class_ in self.not_restored]
         back = f"{self.restored} of {self.woven - self.unloaded} classes have their original bytes"
-        things = self.left_behind or tuple(reasons) or (back,)
+        problems = self.left_behind or tuple(reasons) or (back,)
         raise LeftBehind(
-            f"the session left something behind in the JVM {pid}: {'; '.join(things)}",
+            f"the session left something behind in the JVM {pid}: {'; '.join(problems)}",
             help=[
                 "no probe fires any more; restarting the JVM removes the rest",
                 f"btpy doctor {pid} lists other agents in the JVM and known problems of its version",

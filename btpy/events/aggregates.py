@@ -385,8 +385,8 @@ def _joined_windows(
     joined: dict[int, Total | Average | Least | Greatest | Count] = {}
     for at, window in windows:
         if epoch - series.windows < at <= epoch:
-            before = joined.get(at)
-            joined[at] = window if before is None else before.merge(window)  # type: ignore[arg-type]  # of one kind
+            earlier_window = joined.get(at)
+            joined[at] = window if earlier_window is None else earlier_window.merge(window)  # type: ignore[arg-type]  # of one kind
     return tuple(sorted(joined.items()))
 
 
@@ -411,9 +411,9 @@ Key = tuple[Value, ...]
 
 def merged(value: Aggregate, other: Aggregate) -> Aggregate:
     """Two values of one kind, merged as if one had all samples."""
-    both = value.merge(other)  # type: ignore[arg-type]  # of one kind
+    merged_value = value.merge(other)  # type: ignore[arg-type]  # of one kind
     weights = joined_weights(value.weights, other.weights)
-    return both if weights is None else replace(both, weights=weights)
+    return merged_value if weights is None else replace(merged_value, weights=weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -537,10 +537,10 @@ def _exemplars(data: bytes, at: int, entries: list[tuple[Key, Aggregate | Value]
             raise ProtocolError(f"an exemplar of entry {index}, which is not a distribution")
         by_index.setdefault(index, Newest()).add(exemplar)
         at += EXEMPLAR.size
-    for index, kept in by_index.items():
+    for index, exemplars in by_index.items():
         key, value = entries[index]
         assert isinstance(value, Histogram | LinearHistogram)
-        entries[index] = key, replace(value, exemplars=kept.all())
+        entries[index] = key, replace(value, exemplars=exemplars.all())
     return at
 
 
@@ -604,15 +604,15 @@ def _exact(key: Key) -> object:
 
 def with_exemplars_of(content: MapContent, earlier: MapContent | None) -> MapContent:
     """The content with the exemplars of an earlier reading of the map, too: the newest of each size."""
-    known = {
+    exemplars_by_key = {
         _exact(key): value.exemplars
         for key, value in (() if earlier is None else earlier.entries)
         if isinstance(value, Histogram | LinearHistogram) and value.exemplars
     }
-    if not known:
+    if not exemplars_by_key:
         return content
     entries = tuple(
-        (key, replace(value, exemplars=newest((*known.get(_exact(key), ()), *value.exemplars))))
+        (key, replace(value, exemplars=newest((*exemplars_by_key.get(_exact(key), ()), *value.exemplars))))
         if isinstance(value, Histogram | LinearHistogram)
         else (key, value)
         for key, value in content.entries
@@ -831,8 +831,10 @@ def _histogram(declared: Map, cells: bytes, form: ContentForm) -> Aggregate:
         counts = counts if counts[0][1] else counts[1:]
     if any(count < 0 for _, count in counts):
         raise ProtocolError("negative count in a histogram")
-    known = least <= greatest  # otherwise the extremes have their first values
-    return Histogram(layout, integral, floating, least if known else None, greatest if known else None, tuple(counts))
+    has_extremes = least <= greatest  # otherwise the extremes have their first values
+    return Histogram(
+        layout, integral, floating, least if has_extremes else None, greatest if has_extremes else None, tuple(counts)
+    )
 
 
 def _half(layout: Buckets) -> int:

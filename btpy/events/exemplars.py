@@ -47,8 +47,8 @@ class Newest:
         self._by_size: dict[int, Exemplar] = {}
 
     def add(self, exemplar: Exemplar) -> None:
-        known = self._by_size.get(exemplar.size)
-        if known is None or known.nanos <= exemplar.nanos:
+        older_exemplar = self._by_size.get(exemplar.size)
+        if older_exemplar is None or older_exemplar.nanos <= exemplar.nanos:
             self._by_size[exemplar.size] = exemplar
 
     def all(self) -> tuple[Exemplar, ...]:
@@ -58,7 +58,7 @@ class Newest:
 
 def newest(exemplars: Iterable[Exemplar]) -> tuple[Exemplar, ...]:
     """The newest exemplar of each size, in ascending order."""
-    kept = Newest()
+    result = Newest()
     for exemplar in exemplars:
-        kept.add(exemplar)
-    return kept.all()
+        result.add(exemplar)
+    return result.all()

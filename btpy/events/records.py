@@ -180,10 +180,10 @@ def _kinds(payload: bytes) -> Counter[tuple[int, int]]:
         stop = first + run * step
         sizes = words[first:stop:step].tobytes()  # and templates
         probes = words[first + 1 : stop : step].tobytes()  # after sites
-        alike = sizes == sizes[:8] * run
-        if alike and (probes == probes[:8] * run or _half(probes, 1) == probes[4:8] * run):
+        is_uniform = sizes == sizes[:8] * run
+        if is_uniform and (probes == probes[:8] * run or _half(probes, 1) == probes[4:8] * run):
             counts[template, probe] += run
-        elif alike or _half(sizes, 0) == sizes[:4] * run:
+        elif is_uniform or _half(sizes, 0) == sizes[:4] * run:
             kinds = Counter(zip(_integers(sizes)[1::2], _integers(probes)[1::2], strict=True))
             for kind, count in kinds.items():
                 counts[kind] += count

@@ -57,10 +57,10 @@ class Top:
 
     def merge(self, other: Top) -> Top:
         mine = {_exact(value.value): value for value in self.values}
-        theirs = {_exact(value.value): value for value in other.values}
+        other_counters = {_exact(value.value): value for value in other.values}
         merged = []
-        for key in {**mine, **theirs}:
-            a, b = mine.get(key), theirs.get(key)
+        for key in {**mine, **other_counters}:
+            a, b = mine.get(key), other_counters.get(key)
             count = (self.unseen if a is None else a.count) + (other.unseen if b is None else b.count)
             error = (self.unseen if a is None else a.error) + (other.unseen if b is None else b.error)
             present = a or b
@@ -128,10 +128,10 @@ def _sigma(share: float) -> float:
     """The correction for empty registers; ``share``: their share."""
     if share == 1:
         return math.inf
-    total, weight, before = share, 1.0, -1.0
-    while total != before:
+    total, weight, last_total = share, 1.0, -1.0
+    while total != last_total:
         share *= share
-        before, total = total, total + share * weight
+        last_total, total = total, total + share * weight
         weight += weight
     return total
 
@@ -140,11 +140,11 @@ def _tau(share: float) -> float:
     """The correction for full registers; ``share``: the share of registers below the highest rank."""
     if share in (0, 1):
         return 0.0
-    total, weight, before = 1 - share, 1.0, -1.0
-    while total != before:
+    total, weight, last_total = 1 - share, 1.0, -1.0
+    while total != last_total:
         share = math.sqrt(share)
         weight *= 0.5
-        before, total = total, total - (1 - share) ** 2 * weight
+        last_total, total = total, total - (1 - share) ** 2 * weight
     return total / 3
 
 

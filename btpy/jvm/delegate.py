@@ -43,7 +43,7 @@ class Delegate:
     def __init__(self, process: JvmProcess, *, tcp: bool = False) -> None:
         self._process = process
         self._lock = threading.Lock()
-        self._client, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._client, helper_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._client.settimeout(ANSWER_SECONDS)
         target = {
             "pid": process.pid,
@@ -54,10 +54,10 @@ class Delegate:
             "gid": process.gid,
             "tcp": tcp,
         }
-        with theirs:
+        with helper_socket:
             self._child = children.start(
-                children.helper("btpy.jvm.target_side", str(theirs.fileno()), json.dumps(target)),
-                descriptors=[theirs.fileno()],
+                children.helper("btpy.jvm.target_side", str(helper_socket.fileno()), json.dumps(target)),
+                descriptors=[helper_socket.fileno()],
             )
         self._port: tuple[socket.socket, str] | None = None
         try:

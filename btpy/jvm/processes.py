@@ -235,8 +235,8 @@ def list_jvms() -> list[JvmProcess]:
     if not (PROC / "self" / "stat").exists():
         raise problems.no_proc()
     pids = sorted(int(entry) for entry in os.listdir(PROC) if entry.isdigit())
-    seen = (_look(pid) for pid in pids if pid != os.getpid())
-    return [process for process in seen if process is not None]
+    jvms = (_look(pid) for pid in pids if pid != os.getpid())
+    return [process for process in jvms if process is not None]
 
 
 def find(target: str) -> JvmProcess:
@@ -469,12 +469,12 @@ def _jvm_library(pid: int, command: Sequence[str]) -> str | None:
 def _root(pid: int) -> Path:
     """Its root directory as seen from here. If it cannot be determined, it counts as ours."""
     try:
-        theirs = os.stat(PROC / str(pid) / "ns" / "mnt")
-        ours = os.stat(PROC / "self" / "ns" / "mnt")
+        target_namespace = os.stat(PROC / str(pid) / "ns" / "mnt")
+        own_namespace = os.stat(PROC / "self" / "ns" / "mnt")
         same_root = os.path.samefile(PROC / str(pid) / "root", "/")
     except OSError:
         return Path("/")
-    return Path("/") if theirs.st_ino == ours.st_ino and same_root else PROC / str(pid) / "root"
+    return Path("/") if target_namespace.st_ino == own_namespace.st_ino and same_root else PROC / str(pid) / "root"
 
 
 def _listens(root: Path, namespace_pid: int) -> bool:

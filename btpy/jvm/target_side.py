@@ -338,10 +338,10 @@ def _port_in(pid: int) -> socket.socket:
     """A port of the loopback interface of the target's network namespace, in which this process stays. A namespace that
     cannot be read is treated as this one.
     """
-    theirs = f"/proc/{pid}/ns/net"
+    target_namespace = f"/proc/{pid}/ns/net"
     with contextlib.suppress(PermissionError):
-        if os.stat(theirs).st_ino != os.stat("/proc/self/ns/net").st_ino:
-            _enter(theirs)
+        if os.stat(target_namespace).st_ino != os.stat("/proc/self/ns/net").st_ino:
+            _enter(target_namespace)
     server = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
     with socket.create_connection(server.getsockname()):  # fails if the loopback interface is down
         server.accept()[0].close()

@@ -92,8 +92,8 @@ class Words:
     def scoped_variables(self) -> Sequence[Word]:
         variables = self._program.scoped_variables if self._program is not None else ()
         types = {variable.title: str(variable.type) for variable in variables}
-        found = (Scope(scope).spelled(name) for scope, name in _SCOPED.findall(self._text))
-        return [Word(name, types.get(name, "")) for name in dict.fromkeys([*types, *found])]
+        names = (Scope(scope).spelled(name) for scope, name in _SCOPED.findall(self._text))
+        return [Word(name, types.get(name, "")) for name in dict.fromkeys([*types, *names])]
 
     @property
     def libraries(self) -> Sequence[Word]:

@@ -54,8 +54,8 @@ def _explained(diagnostic: Diagnostic) -> str:
 
 def _entry_of(word: str, text: str, start: int) -> str:
     """The name of the word in the reference: ``@return`` behind a point is the location RETURN."""
-    before = [token for token in tokens(text[:start]) if token.kind not in ("space", "comment")]
-    if word.startswith("@") and before and before[-1].kind == "point":
+    earlier_tokens = [token for token in tokens(text[:start]) if token.kind not in ("space", "comment")]
+    if word.startswith("@") and earlier_tokens and earlier_tokens[-1].kind == "point":
         return location_of_point(word[1:])
     return word
 

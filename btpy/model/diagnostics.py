@@ -131,16 +131,16 @@ def _likeness(name: str, candidate: str, least: int) -> int | None:
 def edit_distance(left: str, right: str) -> int:
     """Insertions, deletions, replacements and swaps of neighbours that turn one into the other (optimal string
     alignment)."""
-    before: list[int] = []
+    last_row: list[int] = []
     previous = list(range(len(right) + 1))
     for row, char in enumerate(left, 1):
         current = [row]
         for column, other in enumerate(right, 1):
             cost = min(previous[column] + 1, current[column - 1] + 1, previous[column - 1] + (char != other))
             if row > 1 and column > 1 and char == right[column - 2] and left[row - 2] == other:
-                cost = min(cost, before[column - 2] + 1)
+                cost = min(cost, last_row[column - 2] + 1)
             current.append(cost)
-        before, previous = previous, current
+        last_row, previous = previous, current
     return previous[-1]
 
 
@@ -294,7 +294,7 @@ def render_all(
 
 
 def _once(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-    alike: dict[object, list[Diagnostic]] = {}
+    groups: dict[object, list[Diagnostic]] = {}
     for diagnostic in diagnostics:
         span = diagnostic.primary.span
         key = (
@@ -306,8 +306,8 @@ def _once(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
             diagnostic.help,
             diagnostic.notes,
         )
-        alike.setdefault(key, []).append(diagnostic)
-    return [_repeated(first, more) if more else first for first, *more in alike.values()]
+        groups.setdefault(key, []).append(diagnostic)
+    return [_repeated(first, more) if more else first for first, *more in groups.values()]
 
 
 def _repeated(diagnostic: Diagnostic, more: Sequence[Diagnostic]) -> Diagnostic:

@@ -54,19 +54,19 @@ class TreeWriter(SilentWriter):
                 self._root(record)
             else:
                 site = self._context.sites[record.site]
-                took, failed = record.values
-                assert isinstance(took, int)
+                duration, failed = record.values
+                assert isinstance(duration, int)
                 caller, threw = (site.class_name, site.method), str(failed or "")
-                call = Call(site.target_class, site.member, site.line, record.nanos, took, threw, caller)
+                call = Call(site.target_class, site.member, site.line, record.nanos, duration, threw, caller)
                 self._trees.ended(record.tid, call)
 
     def _root(self, record: Record) -> None:
         site = self._context.sites[record.site]
-        took, failed, drawn, began = record.values
-        assert isinstance(took, int)
+        duration, failed, drawn, began = record.values
+        assert isinstance(duration, int)
         assert isinstance(began, int)
         self.called += 1
-        call = Call(site.class_name, site.method, 0, began + took, took, str(failed or ""), tid=record.tid)
+        call = Call(site.class_name, site.method, 0, began + duration, duration, str(failed or ""), tid=record.tid)
         tree = self._trees.root(record.tid, call)
         runs = self._runs.pop(record.tid, [])
         if drawn and self.drawn != self._most:

@@ -559,10 +559,10 @@ def classes_refused(probe: Probe, refusals: Sequence[Refusal]) -> Diagnostic:
 
 def together(problems: Iterable[Diagnostic]) -> list[Diagnostic]:
     """One diagnostic for each place and message: methods that a pattern matches often lack the same thing."""
-    alike: dict[tuple[str, Span, str], list[Diagnostic]] = {}
+    groups: dict[tuple[str, Span, str], list[Diagnostic]] = {}
     for problem in problems:
-        alike.setdefault((problem.code, problem.primary.span, problem.message), []).append(problem)
-    return [_with_number_of(others, first) for first, *others in alike.values()]
+        groups.setdefault((problem.code, problem.primary.span, problem.message), []).append(problem)
+    return [_with_number_of(others, first) for first, *others in groups.values()]
 
 
 def _with_number_of(others: Sequence[Diagnostic], first: Diagnostic) -> Diagnostic:

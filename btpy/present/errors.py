@@ -28,8 +28,10 @@ class ProbeErrors:
         """The error with its count so far, if it must be shown now; None if it is only counted."""
         base = error.span.source.base
         key = error.kind, base + error.span.start, base + error.span.end
-        before = self.totals.get(key)
-        self.totals[key] = total = error if before is None else replace(error, count=before.count + error.count)
+        earlier_error = self.totals.get(key)
+        self.totals[key] = total = (
+            error if earlier_error is None else replace(error, count=earlier_error.count + error.count)
+        )
         now = time.monotonic()
         if key in self._shown_counts or now - self._last_shown < _SECONDS:
             return None

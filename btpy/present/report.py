@@ -461,7 +461,7 @@ def receipt_words(restoration: Restoration) -> list[str]:
     parts = [f"classes restored {restoration.restored}/{restoration.woven - restoration.unloaded}"]
     if restoration.unloaded:
         parts.append(f"{grouped(restoration.unloaded)} unloaded meanwhile")
-    parts += [f"left behind: {thing}" for thing in restoration.left_behind]
+    parts += [f"left behind: {leftover}" for leftover in restoration.left_behind]
     classes = restoration.handler_classes + restoration.agent_classes
     if not restoration.left_behind and classes:
         parts.append(f"{counted(classes, 'idle agent class')} {'remains' if classes == 1 else 'remain'}")

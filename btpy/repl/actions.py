@@ -121,13 +121,13 @@ def _edit(repl: Repl, line: Line) -> None:
     scripts_named = scripts.named(repl.session, line.words[0])
     if not scripts_named:
         raise UsageError("no probes are live")
-    probes, before = scripts.edited(repl.session, scripts_named[0])
+    probes, old_text = scripts.edited(repl.session, scripts_named[0])
     if len(probes) > 1:
         repl.screen.note("its script has " + ", ".join(f"#{probe.number} {probe.name}" for probe in probes))
-    text = repl.terminal.edit(before)
+    text = repl.terminal.edit(old_text)
     if text is None:
         raise UsageError("the editor failed: the probe is unchanged", help=["set $EDITOR to one that works"])
-    if text.strip() == before.strip():
+    if text.strip() == old_text.strip():
         repl.screen.say("unchanged")
         return
     repl.replace(probes, text)
@@ -504,8 +504,8 @@ def _leave(repl: Repl) -> None:
     repl.detached = True
     repl.feed.finish()
     back = receipt.woven - receipt.unloaded
-    lost = sum(account.dropped for account in receipt.accounts)
-    parts = [f"classes restored {receipt.restored}/{back}", f"{grouped(lost)} lost", f"after {_took(repl)}"]
+    lost_count = sum(account.dropped for account in receipt.accounts)
+    parts = [f"classes restored {receipt.restored}/{back}", f"{grouped(lost_count)} lost", f"after {_took(repl)}"]
     if not repl.quiet:
         repl.screen.say(" · ".join(parts))
     try:

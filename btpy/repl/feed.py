@@ -162,8 +162,8 @@ class Feed:
         """The sums over all probes, including removed ones."""
         accounts = self._session.figures.accounts.values()
         uncommitted = self._session.figures.uncommitted(range(len(self.outline.probes)))
-        lost = sum(account.dropped + account.map_full for account in accounts)
-        return lost + uncommitted + self.unread
+        lost_count = sum(account.dropped + account.map_full for account in accounts)
+        return lost_count + uncommitted + self.unread
 
     # The methods below run on the thread of the feed.
 
@@ -171,11 +171,11 @@ class Feed:
         try:
             ended = False
             while not ended:
-                before = self._session.ended
+                ended_before = self._session.ended
                 entries = self._reader.take_all(time.monotonic() + _POLL_SECONDS)
                 self._take_all(entries)
                 self._sum_up(time.monotonic())
-                ended = before and not entries
+                ended = ended_before and not entries
                 if entries:
                     time.sleep(_PAUSE_SECONDS)
         except BtpyError as error:

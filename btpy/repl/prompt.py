@@ -439,7 +439,7 @@ def _without_echo() -> Iterator[None]:
     if not os.isatty(0):
         yield
         return
-    before = termios.tcgetattr(0)
+    old_settings = termios.tcgetattr(0)
     quiet = termios.tcgetattr(0)
     quiet[3] &= ~(termios.ECHO | termios.ICANON)
     termios.tcsetattr(0, termios.TCSANOW, quiet)
@@ -447,7 +447,7 @@ def _without_echo() -> Iterator[None]:
         yield
     finally:
         with suppress(termios.error):  # the terminal was closed
-            termios.tcsetattr(0, termios.TCSANOW, before)
+            termios.tcsetattr(0, termios.TCSANOW, old_settings)
 
 
 def _new_line(buffer: Buffer) -> None:
@@ -504,11 +504,11 @@ def common_part(document: Document, completions: Sequence[Completion]) -> str:
 
 
 def _beginning(document: Document, completions: Iterable[Completion]) -> list[Completion]:
-    before = document.text_before_cursor
+    typed_text = document.text_before_cursor
     return [
         completion
         for completion in completions
-        if completion.text.startswith(before[len(before) + completion.start_position :])
+        if completion.text.startswith(typed_text[len(typed_text) + completion.start_position :])
     ]
 
 

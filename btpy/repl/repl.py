@@ -251,9 +251,9 @@ class Repl:
             methods = len(probe.methods)
             of = f" · {counted(methods, 'method')}" if methods else ""
             state = "enabled" if probe.enabled else "disabled"
-            took = f" in {deployment.weave_ns / 1e6:.0f} ms" if methods else ""
+            duration = f" in {deployment.weave_ns / 1e6:.0f} ms" if methods else ""
             place = scripts.where(self.session, probe)
-            self.screen.say(f"#{probe.number} {probe.name} · {place}{of} · {state}{took}")
+            self.screen.say(f"#{probe.number} {probe.name} · {place}{of} · {state}{duration}")
 
     def _parameters_of(self, source: Source) -> dict[str, str]:
         """The given texts of the parameters that the script declares. Raises ScriptError."""

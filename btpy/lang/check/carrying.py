@@ -36,8 +36,8 @@ def carried_values(context: Context, span: Span) -> Iterator[tuple[str, Expr]]:
 
 def carries_trace(context: Context) -> bool:
     """Whether samples of distributions carry the trace of the thread."""
-    wanted = any(carried.kind is CarriedKind.TRACE for carried in context.permissions.carried)
-    return wanted and _runs_in_program(context)
+    needs_trace = any(carried.kind is CarriedKind.TRACE for carried in context.permissions.carried)
+    return needs_trace and _runs_in_program(context)
 
 
 def _runs_in_program(context: Context) -> bool:

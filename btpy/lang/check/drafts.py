@@ -150,9 +150,9 @@ def _check_formals(tree: nodes.Probe, attached: Attached, report: Report) -> Non
         span = tree.formals[0].span.to(tree.formals[-1].span) if tree.formals else tree.span
         report(Diagnostic("BT113", f"a probe at {attached.places[0].value} has no parameters", Label(span)))
         return
-    seen: dict[str, nodes.Identifier] = {}
+    formals_by_name: dict[str, nodes.Identifier] = {}
     for formal in tree.formals:
-        first = seen.setdefault(formal.name.text, formal.name)
+        first = formals_by_name.setdefault(formal.name.text, formal.name)
         if first is not formal.name:
             report(
                 Diagnostic(

@@ -179,17 +179,17 @@ def _find(context: Context, tree: nodes.ScopedVariable) -> ScopedVariable:
     variable = context.scoped.get(tree.key)
     if variable is None:
         written = foreign_names.OF_THREAD.get(tree.name) if tree.scope is Scope.THREAD else None
-        known = [known.name for known in context.scoped.values() if known.scope is tree.scope]
+        variable_names = [variable.name for variable in context.scoped.values() if variable.scope is tree.scope]
         title = tree.scope.spelled(tree.name)
         raise FaultError(
             Diagnostic(
                 "BT101",
                 f"unknown {_KINDS[tree.scope]} `{title}`",
                 Label(tree.span, "never assigned"),
-                help=did_you_mean(title, [tree.scope.spelled(name) for name in known])
+                help=did_you_mean(title, [tree.scope.spelled(name) for name in variable_names])
                 if written is None
                 else (f"for the thread write `{written}`",),
-                notes=(f"{_SCOPES[tree.scope]}: " + quote(known),) if known else (),
+                notes=(f"{_SCOPES[tree.scope]}: " + quote(variable_names),) if variable_names else (),
                 fixes=() if written is None else (Fix(tree.span, written),),
             )
         )

@@ -115,8 +115,8 @@ class Shared:
         """All variables that the script may name, by key."""
         live = _scoped(self.trees)
         first = {scope: sum(variable.scope is scope for variable in self.scoped) for scope in Scope}
-        kept = {variable.key: variable for variable in self.scoped if variable.key in live}
-        return scoped_variables(trees, kept, first, report)
+        live_variables = {variable.key: variable for variable in self.scoped if variable.key in live}
+        return scoped_variables(trees, live_variables, first, report)
 
     def scoped_typed(
         self,
@@ -128,10 +128,10 @@ class Shared:
         """With the types of all that the script puts into them."""
         live = _scoped(self.trees)
         used = _scoped(trees) if live else {}
-        before = {variable.key: variable for variable in self.scoped}
+        old_variables = {variable.key: variable for variable in self.scoped}
         typed_variables = typed(variables, samples)
         for key, variable in typed_variables.items():
-            earlier = before.get(key)
+            earlier = old_variables.get(key)
             if earlier is None:
                 continue
             if key in live:

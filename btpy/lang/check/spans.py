@@ -36,12 +36,12 @@ def span(context: Context, call: nodes.Call) -> Statement:
     place = call.function.span
     record.value(typed_tree.InputValue(LONG, place, context.input(InputKind.START, 0, "J")), None)
     opened = context.input(InputKind.SPAN, 0 if _is_certain(context, call) else 1, REFERENCE)
-    begun = typed_tree.InputValue(OBJECT, place, opened)
-    for field, value in _values(context, begun, place):
+    span_value = typed_tree.InputValue(OBJECT, place, opened)
+    for field, value in _values(context, span_value, place):
         record.value(value, field.value)
     named_values(record, call.arguments[1 if is_named else 0 :], dict.fromkeys(record.labels, place))
     written = emitted(context, call, TemplateKind.EMIT, record, name, (SPAN if is_named else SPAN_OF_METHOD,))
-    return typed_tree.If(typed_tree.BuiltinCall(BOOLEAN, place, builtins.SPAN_TAKE, (begun,)), (written,), ())
+    return typed_tree.If(typed_tree.BuiltinCall(BOOLEAN, place, builtins.SPAN_TAKE, (span_value,)), (written,), ())
 
 
 def _values(context: Context, begun: Expr, place: Span) -> Iterator[tuple[SpanField, Expr]]:

@@ -39,7 +39,7 @@ _TIGHT_AFTER = frozenset(("LPAR", "LSQB", "DOT"))
 
 def format_source(source: Source) -> str:
     """The formatted text of a script, with a newline at its end. Raises ``ScriptError``: it does not parse."""
-    before = parser.parse(source)
+    old_tree = parser.parse(source)
     tokens = _tokens(source)
     _assign_parts(tokens)
     while True:
@@ -50,10 +50,10 @@ def format_source(source: Source) -> str:
         for opener in writer.too_wide:
             opener.one_line = False
     try:
-        after = parser.parse(Source(source.name, text))
+        new_tree = parser.parse(Source(source.name, text))
     except ScriptError as error:
         raise AssertionError(f"formatting broke the script: {error}") from error
-    if not same_tree(before.items, after.items):
+    if not same_tree(old_tree.items, new_tree.items):
         raise AssertionError("formatting changed the script")
     return text
 

@@ -303,13 +303,13 @@ class _Linker:
         finished: list[_Module] = []
 
         def visit(module: _Module) -> None:
-            if module not in seen:
-                seen.append(module)
+            if module not in visited_modules:
+                visited_modules.append(module)
                 for _, imported in module.statements:
                     visit(imported)
                 finished.append(module)
 
-        seen: list[_Module] = []
+        visited_modules: list[_Module] = []
         visit(main)
         return finished[::-1]
 
