@@ -333,7 +333,7 @@ def load_agent(pid: int, jar: Path, options: str) -> None:
 
 def server_report(title: str, found: Sequence[Attached]) -> list[str]:
     first = found[0]
-    who = {BTPY: BTPY, **MODES}
+    tracer = {BTPY: BTPY, **MODES}
     middle = sorted(found, key=lambda round_: round_.by[BTPY].calls)[len(found) // 2]
 
     def sample(value: Callable[[Attached], float]) -> Sample:
@@ -349,7 +349,7 @@ def server_report(title: str, found: Sequence[Attached]) -> list[str]:
                 lambda round_: value(round_.by[name]) / (beside(round_.by["identity"]) if beside is not None else 1)
             )
 
-        return f"| {title} | {' | '.join(str(of(name)) for name in who)} |"
+        return f"| {title} | {' | '.join(str(of(name)) for name in tracer)} |"
 
     return [
         f"**{title}.** WireMock with two clients in the same JVM, which takes {sample(lambda run: run.cores)} cores;"
@@ -359,8 +359,8 @@ def server_report(title: str, found: Sequence[Attached]) -> list[str]:
         " it gets, *woven before* those that ASM wove in another JVM, *ASM in the JVM* weaves them there. *Until all is"
         " in* is with the attach for btpy, and from the first line of the agent for the others.",
         "",
-        f"| | {' | '.join(who.values())} |",
-        "|---" * (len(who) + 1) + "|",
+        f"| | {' | '.join(tracer.values())} |",
+        "|---" * (len(tracer) + 1) + "|",
         row("until all is in, s", lambda tool: tool.whole),
         row("of that, retransforming, s", lambda tool: tool.calls),
         row("until all is in, of identity's retransforming", lambda tool: tool.whole, lambda tool: tool.calls),

@@ -145,9 +145,9 @@ def report(effort: Effort, found: dict[str, Found], origin: str) -> str:
         lines.append(f"| {name} | " + " | ".join(f"{figure:.1f}" for figure in figures) + " |")
         curves.append(f"{name:40} " + " ".join(f"{percent:5.1f}" for percent in lost))
     lines += ["", "Second by second:", "", "```", *curves, "```"]
-    said = found[LIMITED.name].said
-    if said:
-        lines += ["", f"The lines of btpy in the last run of *{LIMITED.name}*:", "", "```", *said, "```"]
+    messages = found[LIMITED.name].said
+    if messages:
+        lines += ["", f"The lines of btpy in the last run of *{LIMITED.name}*:", "", "```", *messages, "```"]
     return "\n".join(lines)
 
 

@@ -72,10 +72,10 @@ def of_weaving(jdk: int) -> Iterator[Ratio]:
 
 
 def start(jdk: int) -> Iterator[Ratio]:
-    found = run.starts(jdk, replace(run.QUICK, attaches=5))
+    result = run.starts(jdk, replace(run.QUICK, attaches=5))
     jvm = statistics.median(run.wall_millis([str(java(jdk)), "-version"]) for _ in range(9))
-    yield "start: first event", found.first_event.median / jvm
-    yield "start: first event at the first attach", found.fresh.median / jvm
+    yield "start: first event", result.first_event.median / jvm
+    yield "start: first event at the first attach", result.fresh.median / jvm
 
 
 def lines(jdk: int) -> Iterator[Ratio]:
@@ -115,9 +115,9 @@ def table(kept: Mapping[str, Sequence[float]], now: Mapping[str, Sequence[float]
     for name, ratios in now.items():
         before = kept.get(name)
         worse = before is not None and is_worse(before, ratios)
-        told = "new" if before is None else f"{min(before):.2f} … {max(before):.2f}"
+        text = "new" if before is None else f"{min(before):.2f} … {max(before):.2f}"
         mark = "WORSE" if worse else ""
-        rows.append((not worse, f"{mark:6} {told:>16} → {min(ratios):.2f} … {max(ratios):.2f}  {name}"))
+        rows.append((not worse, f"{mark:6} {text:>16} → {min(ratios):.2f} … {max(ratios):.2f}  {name}"))
     return [line for _, line in sorted(rows, key=lambda row: row[0])]
 
 
@@ -126,16 +126,16 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="write what was measured to ratios.json")
     commandline.add_parts(parser, tuple(PARTS))
     arguments = parser.parse_args()
-    kept: dict[str, list[float]] = json.loads(KEPT.read_text())["ratios"] if KEPT.exists() else {}
+    old_ratios: dict[str, list[float]] = json.loads(KEPT.read_text())["ratios"] if KEPT.exists() else {}
     now = measured(arguments.parts, arguments.jdk)
     print(results.origin(commandline.repeated(), java(arguments.jdk)))
-    print("\n".join(table(kept, now)))
+    print("\n".join(table(old_ratios, now)))
     if arguments.keep:
-        rounded = {name: [round(ratio, 3) for ratio in ratios] for name, ratios in (kept | now).items()}
+        rounded = {name: [round(ratio, 3) for ratio in ratios] for name, ratios in (old_ratios | now).items()}
         origin = results.origin(commandline.repeated(), java(arguments.jdk))
         KEPT.write_text(json.dumps({"origin": origin, "ratios": rounded}, indent=1, ensure_ascii=False) + "\n")
         return 0
-    return int(any(is_worse(kept[name], ratios) for name, ratios in now.items() if name in kept))
+    return int(any(is_worse(old_ratios[name], ratios) for name, ratios in now.items() if name in old_ratios))
 
 
 if __name__ == "__main__":

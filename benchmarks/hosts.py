@@ -156,16 +156,16 @@ def measured(machines: Nodes, names: list[str], targets: int) -> Figures:
 
 def table(figures: Mapping[int, Figures]) -> list[str]:
     rows = []
-    for found in figures.values():
+    for figure in figures.values():
         cells = [
-            str(found.targets),
-            str(found.hosts),
-            f"{found.first:.1f} s",
-            f"{found.all_of_them:.1f} s",
-            f"{found.started[0]:.2f} s, {found.started[1]:.2f} s",
-            f"{found.quiet[0] * 1e3:.1f} ms, {found.quiet[1] * 1e3:.1f} ms",
-            f"{found.event:.0f} µs",
-            f"{found.ended:.1f} s",
+            str(figure.targets),
+            str(figure.hosts),
+            f"{figure.first:.1f} s",
+            f"{figure.all_of_them:.1f} s",
+            f"{figure.started[0]:.2f} s, {figure.started[1]:.2f} s",
+            f"{figure.quiet[0] * 1e3:.1f} ms, {figure.quiet[1] * 1e3:.1f} ms",
+            f"{figure.event:.0f} µs",
+            f"{figure.ended:.1f} s",
         ]
         rows.append(f"| {' | '.join(cells)} |")
     return rows

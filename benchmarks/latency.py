@@ -63,22 +63,22 @@ class Run:
 
 def measured(load: Load, jdk: int, seconds: float) -> Run:
     with target(jdk, "Firing", str(load.rate), str(load.busy), classpath=[compiled([JAVA / "Firing.java"])]) as program:
-        ours, theirs = pty.openpty()
+        own_end, other_end = pty.openpty()
         command = [sys.executable, "-m", "btpy", str(program.pid), "-e", SCRIPT, "--rate", "0", "--hits", "0"]
-        tracer = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL)
-        os.close(theirs)
+        tracer = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=other_end, stderr=subprocess.DEVNULL)
+        os.close(other_end)
         try:
-            return _read(ours, program, tracer, seconds)
+            return _read(own_end, program, tracer, seconds)
         finally:
             tracer.terminate()
             while True:  # the process cannot end while its terminal has unread output
                 try:
-                    if not os.read(ours, 1 << 16):
+                    if not os.read(own_end, 1 << 16):
                         break
                 except OSError:
                     break
             tracer.wait()
-            os.close(ours)
+            os.close(own_end)
 
 
 def _read(terminal: int, program: Target, tracer: subprocess.Popen[bytes], seconds: float) -> Run:

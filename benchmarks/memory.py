@@ -90,9 +90,9 @@ def crowded(jdk: int) -> int:
         before = heap()
         with Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
             session.deployer.load(program(SCRIPT))
-            taken = heap() - before
+            heap_growth = heap() - before
             session.departure.detach()
-    return taken
+    return heap_growth
 
 
 def table(found: dict[int, Footprint]) -> list[str]:

@@ -118,13 +118,13 @@ def attached(pid: int, script: Path, events: Path) -> Iterator[None]:
     command += ["--budget", "off"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as client:
         assert client.stderr is not None
-        said = []
+        messages = []
         for line in client.stderr:
-            said.append(line)
+            messages.append(line)
             if "Ctrl-C" in line:
                 break
         else:
-            raise RuntimeError("".join(said))
+            raise RuntimeError("".join(messages))
         threading.Thread(target=client.stderr.read, daemon=True).start()  # so that the tool never waits for a reader
         yield
         client.send_signal(signal.SIGINT)
@@ -282,12 +282,12 @@ def main() -> None:
     options.add_argument("--workloads", default=",".join(WORKLOADS))
     arguments = options.parse_args()
     effort = QUICK if arguments.quick else THOROUGH
-    wanted = ["nobody", *arguments.only.split(",")] if arguments.only else []
+    names = ["nobody", *arguments.only.split(",")] if arguments.only else []
     workloads = arguments.workloads.split(",")
     chosen = [
         replace(tool, workloads=[workload for workload in tool.workloads if workload in workloads])
         for tool in tools(arguments.jdk)
-        if not wanted or any(tool.name.startswith(prefix) for prefix in wanted)
+        if not names or any(tool.name.startswith(prefix) for prefix in names)
     ]
     chosen = [tool for tool in chosen if tool.workloads]
     items: dict[str, list[Figures]] = {tool.name: [] for tool in chosen}

@@ -48,16 +48,16 @@ def ready(pid: int, environment: dict[str, str]) -> tuple[float, float]:
     if child == 0:
         os.execve(sys.executable, [sys.executable, "-m", "btpy", str(pid)], environment)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    seen = b""
-    while b"[F1]" not in seen:  # in the toolbar
+    output = b""
+    while b"[F1]" not in output:  # in the toolbar
         if not select.select([terminal], [], [], 60)[0]:
-            raise SystemExit(f"no prompt in {seen!r}")
+            raise SystemExit(f"no prompt in {output!r}")
         data = os.read(terminal, 65536)
-        seen += data
+        output += data
         if b"\x1b[6n" in data:
             os.write(terminal, b"\x1b[1;1R")  # the position of the cursor
     elapsed = time.perf_counter() - started
-    taken = processor_seconds(child)
+    seconds = processor_seconds(child)
     os.write(terminal, b"\x04")
     while True:
         try:
@@ -67,7 +67,7 @@ def ready(pid: int, environment: dict[str, str]) -> tuple[float, float]:
             break
     os.waitpid(child, 0)
     os.close(terminal)
-    return elapsed, taken
+    return elapsed, seconds
 
 
 def processor_seconds(pid: int) -> float:
@@ -136,7 +136,7 @@ def main() -> None:
     types = list(known_classes.classes.types)
     first = "chrt -f 10 " if os.sched_getscheduler(0) == os.SCHED_FIFO else ""
     measured = [("`btpy PID`, until the prompt is ready", starts)]
-    measured += [(f"`btpy {' '.join(words)}`", taken) for words, taken in zip(commands, answers, strict=True)]
+    measured += [(f"`btpy {' '.join(words)}`", times) for words, times in zip(commands, answers, strict=True)]
     lines = [
         origin(f"{first}python benchmarks/prompt.py" + (" --quick" if rounds == 5 else "")),
         "",
@@ -147,8 +147,8 @@ def main() -> None:
         "| | ms | processor ms |",
         "|---|---|---|",
         *(
-            f"| {what} | {spread([1000 * wall for wall, _ in taken])} | {spread([1000 * cpu for _, cpu in taken])} |"
-            for what, taken in measured
+            f"| {what} | {spread([1000 * wall for wall, _ in times])} | {spread([1000 * cpu for _, cpu in times])} |"
+            for what, times in measured
         ),
         "",
         f"Completion with {CLASSES:,} classes loaded, on the thread that completes: what was typed → words.",

@@ -84,16 +84,16 @@ def record(jdk: int, rate: int, milliseconds: int) -> Run:
         jvm.send(f"{THREADS} {rate} {milliseconds}")
         _, output, nanos = jvm.wait_for("made", milliseconds / 1000 + 120).split()
         tracer.send_signal(signal.SIGINT)
-        said = tracer.stderr.read()
-        assert tracer.wait() == 0, said
+        stderr = tracer.stderr.read()
+        assert tracer.wait() == 0, stderr
         after = os.times()
         cpu = after.children_user + after.children_system - before.children_user - before.children_system
-        match = re.search(r"([\d ]+) produced = ([\d ]+) delivered \+ ([\d ]+) dropped", said)
-        assert match is not None, said
+        match = re.search(r"([\d ]+) produced = ([\d ]+) delivered \+ ([\d ]+) dropped", stderr)
+        assert match is not None, stderr
         produced, delivered, dropped = (int(number.replace(" ", "")) for number in match.groups())
-        assert produced == delivered + dropped, (output, said)
+        assert produced == delivered + dropped, (output, stderr)
         in_file = _records(file)
-        assert in_file == delivered, (in_file, said)
+        assert in_file == delivered, (in_file, stderr)
         return Run(rate, int(output), int(nanos) / 1e9, produced, delivered, dropped, cpu, file.stat().st_size / 1e6)
 
 
@@ -110,9 +110,9 @@ def recordings(jdk: int, milliseconds: int) -> str:
         "|---|---|---|---|---|---|",
     ]
     for run in runs:
-        wanted = f"{run.made / run.seconds:,.0f}" + ("" if run.rate else " (as many as there can be)")
+        requested_rate = f"{run.made / run.seconds:,.0f}" + ("" if run.rate else " (as many as there can be)")
         lines.append(
-            f"| {wanted} | {run.recorded / run.seconds:,.0f} | {run.lost / run.made:.1%} |"
+            f"| {requested_rate} | {run.recorded / run.seconds:,.0f} | {run.lost / run.made:.1%} |"
             f" {run.made - run.produced:,} |"
             f" {run.cpu / max(1, run.recorded) * 1e9:,.0f} | {run.megabytes / run.seconds:,.0f} |"
         )

@@ -17,8 +17,8 @@ _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 
 def write(title: str, text: str, results: Path = RESULTS) -> None:
     """Replace the section ``title``, or add it at the end; other sections do not change."""
-    with results.open() as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    with results.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         old = results.read_text()
         section = f"## {title}\n\n{text.strip()}\n"
         starts = {result[1]: result.start() for result in _SECTION.finditer(old)}

@@ -137,14 +137,14 @@ def check_hits(case: str, tracer: Tracer, effort: Effort) -> None:
     """Otherwise a probe that does not fire would look cheap."""
     rounds = effort.warmups + effort.rounds
     if case == "counted":
-        seen, wanted = tracer.maps()["calls"], rounds * effort.calls
+        hits, expected = tracer.maps()["calls"], rounds * effort.calls
     elif case == "timed":
-        seen, wanted = sum(bucket["count"] for bucket in tracer.maps()["took"]), rounds * effort.calls
+        hits, expected = sum(bucket["count"] for bucket in tracer.maps()["took"]), rounds * effort.calls
     else:
         (end,) = tracer.of("end")
-        seen, wanted = end["produced"], rounds * effort.burst
-    if seen != wanted:
-        raise SystemExit(f"{case}: the probe fired {seen} times for {wanted} calls")
+        hits, expected = end["produced"], rounds * effort.burst
+    if hits != expected:
+        raise SystemExit(f"{case}: the probe fired {hits} times for {expected} calls")
 
 
 def starts(jdk: int, effort: Effort) -> Start:
@@ -158,10 +158,10 @@ def starts(jdk: int, effort: Effort) -> Start:
     with target(jdk, "FirstEvent", classpath=[classes]) as jvm:
         _first_event(jvm)
         for _ in range(effort.attaches):
-            in_place, event, told = _first_event(jvm)
+            in_place, event, step_times = _first_event(jvm)
             attached.append(in_place)
             first.append(event)
-            for phase, millis in told.items():
+            for phase, millis in step_times.items():
                 phases.setdefault(phase, []).append(millis)
     samples = {phase: Sample(tuple(values)) for phase, values in phases.items()}
     return Start(Sample(tuple(attached)), Sample(tuple(first)), Sample(tuple(fresh)), samples)
@@ -181,8 +181,8 @@ def _first_event(jvm: Target) -> tuple[float, float, dict[str, float]]:
         tracer.stop()
     finally:
         tracer.kill()
-    told = {match[1]: float(match[2]) for line in tracer.stderr if (match := _PHASE.fullmatch(line))}
-    return 1000 * (in_place - begin), 1000 * (event - begin), told
+    phases = {match[1]: float(match[2]) for line in tracer.stderr if (match := _PHASE.fullmatch(line))}
+    return 1000 * (in_place - begin), 1000 * (event - begin), phases
 
 
 def floors() -> dict[str, Sample]:

@@ -173,9 +173,9 @@ def with_btrace(pid: int, classes: str, scratch: Path) -> Iterator[None]:
         )
     try:
         deadline = time.monotonic() + 60
-        while "Successfully started" not in (said := (scratch / "btrace.log").read_text()):
+        while "Successfully started" not in (log_text := (scratch / "btrace.log").read_text()):
             if client.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(said)
+                raise RuntimeError(log_text)
             time.sleep(0.1)
         yield
     finally:
@@ -212,13 +212,13 @@ def chosen(jdk: int, effort: Effort) -> dict[int, str]:
     items = {}
     for size in SIZES:
         random.Random(size).shuffle(names)
-        taken, total = [], 0
+        classes, total = [], 0
         for name in names:
             if total >= size:
                 break
-            taken.append(re.sub(r"\$", r"[$]", name))
+            classes.append(re.sub(r"\$", r"[$]", name))
             total += methods[name]
-        items[size] = "|".join(taken)
+        items[size] = "|".join(classes)
     return items
 
 

@@ -142,8 +142,8 @@ def compiled_wheel() -> Path | None:
 def new_compiler() -> Path | None:
     """A compiler that knows java.lang.classfile: that of the tests, or any below /usr/lib/jvm."""
     for path in (javac(), *sorted(Path("/usr/lib/jvm").glob("*/bin/javac"))):
-        said = subprocess.run([path, "-version"], capture_output=True, text=True).stdout
-        if int(said.split()[-1].partition(".")[0]) >= 24:
+        version_text = subprocess.run([path, "-version"], capture_output=True, text=True).stdout
+        if int(version_text.split()[-1].partition(".")[0]) >= 24:
             return path
     return None
 
@@ -159,11 +159,11 @@ def all_classes(server: Path) -> list[bytes]:
             if entry.endswith(".class") and not entry.startswith("META-INF/"):
                 items[entry.removesuffix(".class")] = jar.read(entry)
     del items["java/lang/Object"]  # the constructor of Object calls no other, which adapters of ASM do not expect
-    kept = [
+    classes = [
         items[name] for name in sorted(items) if any(method.code for method in ClassFile.parse(items[name]).methods)
     ]
-    random.Random(1).shuffle(kept)
-    return kept
+    random.Random(1).shuffle(classes)
+    return classes
 
 
 def measure(effort: Effort, scratch: Path) -> str:

@@ -61,13 +61,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     if config.getoption("--every-jdk") or config.option.keyword or any("::" in argument for argument in config.args):
         return
-    kept: list[pytest.Item] = []
+    selection: list[pytest.Item] = []
     dropped: list[pytest.Item] = []
     for item in items:
-        (kept if runs_on_its_jdk(item) else dropped).append(item)
+        (selection if runs_on_its_jdk(item) else dropped).append(item)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
-        items[:] = kept
+        items[:] = selection
 
 
 def runs_on_its_jdk(item: pytest.Item) -> bool:

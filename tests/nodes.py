@@ -193,17 +193,21 @@ def nodes(directory: Path, *names: str) -> Iterator[Nodes]:
     with ExitStack() as stack:
         hub = stack.enter_context(_started(["unshare", "--net", "--fork", "--kill-child", "sleep", "infinity"]))
         network = ("nsenter", f"--net=/proc/{_child(hub.pid)}/ns/net")
-        made = {name: stack.enter_context(_node(directory, network, name, at)) for at, name in enumerate(names, 1)}
-        configuration = "".join(_SSH.format(name=node.name, address=node.address) for node in made.values())
+        nodes_by_name = {
+            name: stack.enter_context(_node(directory, network, name, at)) for at, name in enumerate(names, 1)
+        }
+        configuration = "".join(_SSH.format(name=node.name, address=node.address) for node in nodes_by_name.values())
         configuration += _SSH_ALL.format(user=getpass.getuser(), directory=directory)
         (directory / "config").write_text(configuration)
-        known = [f"{node.address} {(node.directory / 'host_key.pub').read_text()}" for node in made.values()]
-        (directory / "known_hosts").write_text("".join(known))
+        known_hosts = [
+            f"{node.address} {(node.directory / 'host_key.pub').read_text()}" for node in nodes_by_name.values()
+        ]
+        (directory / "known_hosts").write_text("".join(known_hosts))
         ssh = " ".join([*network, "ssh", "-F", str(directory / "config")])
-        for node in made.values():
+        for node in nodes_by_name.values():
             log = node.directory / "log"
             waited(lambda log=log: "Server listening" in log.read_text(), f"{node.name} does not listen")  # type: ignore[misc]
-        yield Nodes(directory, ssh, made)
+        yield Nodes(directory, ssh, nodes_by_name)
 
 
 @contextmanager

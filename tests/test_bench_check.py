@@ -24,9 +24,9 @@ def test_what_is_worse(kept: list[float], now: list[float], worse: bool) -> None
 
 
 def test_the_worse_ones_are_reported_first() -> None:
-    kept = {"a": [1.0, 1.1], "b": [2.0, 2.1]}
+    ratios = {"a": [1.0, 1.1], "b": [2.0, 2.1]}
     now = {"a": [1.0, 1.05], "b": [3.0, 3.1], "c": [0.5, 0.7]}
-    assert [line.split() for line in table(kept, now)] == [
+    assert [line.split() for line in table(ratios, now)] == [
         ["WORSE", "2.00", "…", "2.10", "→", "3.00", "…", "3.10", "b"],
         ["1.00", "…", "1.10", "→", "1.00", "…", "1.05", "a"],
         ["new", "→", "0.50", "…", "0.70", "c"],

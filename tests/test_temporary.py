@@ -44,7 +44,7 @@ def test_the_next_process_removes_unused_directories(own_tmp: Path) -> None:
     (own_tmp / "other" / "lock").touch()
     (own_tmp / "btpy-link").symlink_to(own_tmp / "other")
     killed, left = holder()
-    living, held = holder()
+    living, directory = holder()
     with killed, living:
         killed.kill()
         killed.wait()
@@ -53,8 +53,8 @@ def test_the_next_process_removes_unused_directories(own_tmp: Path) -> None:
         mine.remove()
         mine.remove()
         assert not left.exists()
-        assert (held / "secret").exists()
-        assert {path.name for path in own_tmp.iterdir()} == {"btpy-chaos-7", "other", "btpy-link", held.name}
+        assert (directory / "secret").exists()
+        assert {path.name for path in own_tmp.iterdir()} == {"btpy-chaos-7", "other", "btpy-link", directory.name}
         assert (own_tmp / "other" / "lock").exists()
         living.kill()
 

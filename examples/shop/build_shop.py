@@ -49,10 +49,10 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
 def _javac() -> str:
     home = os.environ.get("JAVA_HOME")
     candidate = Path(home) / "bin" / "javac" if home else None
-    found = str(candidate) if candidate is not None and candidate.exists() else shutil.which("javac")
-    if found is None:
+    javac = str(candidate) if candidate is not None and candidate.exists() else shutil.which("javac")
+    if javac is None:
         raise FileNotFoundError("no javac: set JAVA_HOME to a JDK (17 or later), or put its bin directory on PATH")
-    return found
+    return javac
 
 
 if __name__ == "__main__":

@@ -149,9 +149,9 @@ def test_a_timer_fires_until_classes_are_put_back_and_end_probes_still_run(
         assert (
             client.call(Done, lambda request: Timer(request, client.slot << 24 | 1, 5_000_000, built.name)).error == ""
         )
-        seen: list[tuple[int, ...]] = []
-        while len(seen) < 3:
-            seen += records(client.expect(Events))
+        sites: list[tuple[int, ...]] = []
+        while len(sites) < 3:
+            sites += records(client.expect(Events))
         client.restore()
         client.unasked.clear()
         assert run_once(client, built) == ""
@@ -298,6 +298,6 @@ def test_calls_of_the_agent_during_class_loading_fire_nothing(
         client.order(program, "make Subject$Later")
         client.restore()
         client.detach()
-        seen = {value for message in client.unasked if isinstance(message, Events) for *_, value in records(message)}
-        assert ord(".") << 16 | ord("/") in seen
-        assert ord("/") << 16 | ord(".") not in seen
+        sites = {value for message in client.unasked if isinstance(message, Events) for *_, value in records(message)}
+        assert ord(".") << 16 | ord("/") in sites
+        assert ord("/") << 16 | ord(".") not in sites

@@ -117,9 +117,9 @@ def test_methods_in_levels(level: int) -> None:
 
 def test_monitors() -> None:
     map_values = maps("all_sync", "lock")
-    wanted = {f"locked,{MACHINE}": 53, "blocked,[I": 47}
-    assert map_values["entered"] == wanted
-    assert map_values["left"] == wanted
+    counts = {f"locked,{MACHINE}": 53, "blocked,[I": 47}
+    assert map_values["entered"] == counts
+    assert map_values["left"] == counts
 
 
 def test_array_of_arguments() -> None:

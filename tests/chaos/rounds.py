@@ -225,13 +225,13 @@ class Chaos:
     def _client(self, *more: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
         command = [sys.executable, "-m", "btpy", str(self._server.pid), "-e", SCRIPT, "--hits", "0", *more]
         environment = {**os.environ, **(env or {})}
-        with tempfile.TemporaryFile("w+") as said:
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, env=environment)
+        with tempfile.TemporaryFile("w+") as stderr:
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, env=environment)
             try:
                 yield process
             except AssertionError as failed:
-                said.seek(0)
-                failed.add_note(said.read())
+                stderr.seek(0)
+                failed.add_note(stderr.read())
                 raise
             finally:
                 process.kill()

@@ -36,10 +36,10 @@ def test_the_flow_over_all_paths_agrees_with_the_stack_maps(program: str) -> Non
             if method.code is None:
                 continue
             bytecode = scan(method.code.code)
-            told = typeflow.states(file, method, bytecode, bytecode.starts)
+            table_states = typeflow.states(file, method, bytecode, bytecode.starts)
             states = typeflow.states(bare, without, bytecode, bytecode.starts)
-            assert told.keys() == states.keys() == set(bytecode.starts)
-            for at, state in told.items():
+            assert table_states.keys() == states.keys() == set(bytecode.starts)
+            for at, state in table_states.items():
                 assert list(map(kind, state.stack)) == list(map(kind, states[at].stack)), (method.name, at)
                 for slot, value in enumerate(state.locals_):
                     if value is not None:

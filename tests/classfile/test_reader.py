@@ -128,7 +128,7 @@ def test_tables_move_with_the_code(described: ClassFile) -> None:
         blocks = {at: bytes((op.NOP,) * (1 + at % 3)) for at in bytecode.starts}
         del blocks[0]
         moved = relocate(bytecode, {0: bytes((op.NOP,) * 4)}, blocks)
-        seen = set()
+        tables = set()
         for attribute in code.attributes:
             content = relocated(attribute.name, attribute.content, moved)
             assert len(content) == len(attribute.content)
@@ -146,9 +146,9 @@ def test_tables_move_with_the_code(described: ClassFile) -> None:
                 assert list(struct.iter_unpack(">HH", content[2:])) == new
                 assert with_line(content, 500, 9)[:2] == struct.pack(">H", len(rows) + 1)
                 assert with_line(content, 500, 9)[-4:] == struct.pack(">HH", 500, 9)
-            seen.add(attribute.name)
+            tables.add(attribute.name)
         if name == "typed":
-            assert {"RuntimeVisibleTypeAnnotations", "LineNumberTable", "LocalVariableTypeTable"} <= seen
+            assert {"RuntimeVisibleTypeAnnotations", "LineNumberTable", "LocalVariableTypeTable"} <= tables
 
 
 def test_type_annotations_name_the_instruction_itself(described: ClassFile) -> None:

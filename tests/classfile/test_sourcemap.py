@@ -67,8 +67,10 @@ def test_inlined_code_comes_from_another_file() -> None:
 
 def test_generated_code_without_a_source_line_comes_from_pages() -> None:
     lines = read(JSP, "index_jsp.java")
-    wanted = {101: 1, 103: 3, 110: 5, 113: 5}
-    assert {number: lines.origin(number) for number in wanted} == {n: Origin("index.jsp", k) for n, k in wanted.items()}
+    page_lines = {101: 1, 103: 3, 110: 5, 113: 5}
+    assert {number: lines.origin(number) for number in page_lines} == {
+        n: Origin("index.jsp", k) for n, k in page_lines.items()
+    }
     assert [lines.origin(number) for number in (104, 114)] == [None, None]
     header = [lines.origin(number) for number in (120, 121, 122, 123, 130)]
     assert header == [Origin("header.jsp", line) for line in (6, 6, 7, 7, 9)]  # until another file is named

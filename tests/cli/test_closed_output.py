@@ -99,8 +99,8 @@ def ends(kind: str) -> tuple[int, Any]:
         reader, writer = os.pipe()
         return writer, lambda: os.close(reader)
     if kind == "socket":
-        ours, theirs = socket.socketpair()
-        return theirs.detach(), ours.close
+        own_end, other_end = socket.socketpair()
+        return other_end.detach(), own_end.close
     controller, terminal = pty.openpty()
     return terminal, lambda: os.close(controller)
 

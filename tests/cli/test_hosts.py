@@ -429,10 +429,10 @@ def test_a_host_that_does_not_end_is_left_and_ends_by_itself(tmp_path: Path) -> 
                 pass
             os.kill(pid_of(tmp_path, "web1"), signal.SIGSTOP)
             client.send_signal(signal.SIGINT)
-            _, said = client.communicate(timeout=100)
-        assert client.returncode == 0, said
-        assert "web1  warning: the host did not end within 4 s" in said
-        assert "web2  1 JVM, 0 events, 0 lost, 1 of 1 class put back" in said
+            _, stderr = client.communicate(timeout=100)
+        assert client.returncode == 0, stderr
+        assert "web1  warning: the host did not end within 4 s" in stderr
+        assert "web2  1 JVM, 0 events, 0 lost, 1 of 1 class put back" in stderr
         os.kill(pid_of(tmp_path, "web1"), signal.SIGCONT)
         left_alone(*targets.values())
 

@@ -48,45 +48,45 @@ def started(*arguments: Any) -> subprocess.Popen[str]:
 def unclean(*arguments: Any, given: str = "") -> tuple[int, str]:
     """Exit code and output."""
     with started(*arguments) as btpy:
-        told, _ = btpy.communicate(given, timeout=PATIENCE * 2)
-        return btpy.returncode, told
+        stderr, _ = btpy.communicate(given, timeout=PATIENCE * 2)
+        return btpy.returncode, stderr
 
 
 @pytest.mark.parametrize("quiet", [[], ["-q"]])
 def test_a_trace(program: Target, quiet: list[str]) -> None:
-    code, told = unclean(program.pid, "-e", COUNTS, "--for", "50ms", *quiet)
-    assert (code, f"left something behind in the JVM {program.pid}: a thread" in told) == (1, True), told
-    assert "restarting the JVM removes" in told
+    code, stderr = unclean(program.pid, "-e", COUNTS, "--for", "50ms", *quiet)
+    assert (code, f"left something behind in the JVM {program.pid}: a thread" in stderr) == (1, True), stderr
+    assert "restarting the JVM removes" in stderr
 
 
 def test_the_code_of_a_script_does_not_hide_it(program: Target) -> None:
-    code, told = unclean(program.pid, "-e", "@OnTimer(10ms) { exit(71); }")
-    assert (code, "a thread" in told) == (1, True), told
+    code, stderr = unclean(program.pid, "-e", "@OnTimer(10ms) { exit(71); }")
+    assert (code, "a thread" in stderr) == (1, True), stderr
 
 
 def test_one_of_several(program: Target) -> None:
     with counted(17) as other:
-        code, told = unclean(f"{program.pid},{other.pid}", "-e", COUNTS, "--for", "50ms")
-    assert code == 1, told
-    assert told.count("left something behind in the JVM") == 2
+        code, stderr = unclean(f"{program.pid},{other.pid}", "-e", COUNTS, "--for", "50ms")
+    assert code == 1, stderr
+    assert stderr.count("left something behind in the JVM") == 2
 
 
 def test_sessions_that_are_stopped(program: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     for _ in range(2):
         assert unclean(program.pid, "-e", COUNTS, "-x")[0] == 0
-    code, told = unclean("stop", program.pid, "--all")
-    assert (code, told.count("left something behind in the JVM")) == (1, 2), told
+    code, stderr = unclean("stop", program.pid, "--all")
+    assert (code, stderr.count("left something behind in the JVM")) == (1, 2), stderr
 
 
 def test_call_trees(program: Target) -> None:
-    code, told = unclean("trace", program.pid, "Counted::step", "--for", "50ms")
-    assert (code, "left something behind in the JVM" in told) == (1, True), told
+    code, stderr = unclean("trace", program.pid, "Counted::step", "--for", "50ms")
+    assert (code, "left something behind in the JVM" in stderr) == (1, True), stderr
 
 
 def test_the_prompt(program: Target) -> None:
-    code, told = unclean(program.pid, given=COUNTS + "\n:quit\n")
-    assert (code, "left something behind in the JVM" in told) == (1, True), told
+    code, stderr = unclean(program.pid, given=COUNTS + "\n:quit\n")
+    assert (code, "left something behind in the JVM" in stderr) == (1, True), stderr
 
 
 @pytest.mark.parametrize("options", [[], ["--propagate"]])

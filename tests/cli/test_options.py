@@ -27,15 +27,15 @@ def parsed(*arguments: str) -> Arguments:
 
 
 def test_options_and_positionals_in_any_order() -> None:
-    got = parsed("-q", "a", "--output=x=y", "-e", "1", "b", "-e2", "--no-unicode")
-    assert got.positionals == ["a", "b"]
-    assert (got.text("output"), got.texts("e"), got.text("format")) == ("x=y", ["1", "2"], None)
-    assert (got.switch("quiet"), got.switch("no_unicode"), got.count("verbose")) == (True, True, 0)
+    options = parsed("-q", "a", "--output=x=y", "-e", "1", "b", "-e2", "--no-unicode")
+    assert options.positionals == ["a", "b"]
+    assert (options.text("output"), options.texts("e"), options.text("format")) == ("x=y", ["1", "2"], None)
+    assert (options.switch("quiet"), options.switch("no_unicode"), options.count("verbose")) == (True, True, 0)
 
 
 def test_letters_may_be_joined() -> None:
-    got = parsed("-vvqo", "file", "a")
-    assert (got.count("verbose"), got.switch("quiet"), got.text("output")) == (2, True, "file")
+    options = parsed("-vvqo", "file", "a")
+    assert (options.count("verbose"), options.switch("quiet"), options.text("output")) == (2, True, "file")
     assert parsed("-vofile", "a").text("output") == "file"
 
 

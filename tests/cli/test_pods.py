@@ -129,9 +129,9 @@ def test_pods_of_all_namespaces_have_the_namespace_in_their_names(tmp_path: Path
 
 
 def test_the_plugin_of_kubectl_is_the_same_in_its_order() -> None:
-    given = ["shop-1", "-n", "prod", "-l", "a=b c", "-A", "--context", "x", "--", "OrderApp", "slow.bt", "-n"]
+    flags = ["shop-1", "-n", "prod", "-l", "a=b c", "-A", "--context", "x", "--", "OrderApp", "slow.bt", "-n"]
     pods = "'--selector=a=b c' --namespace=prod --all-namespaces shop-1"
-    assert arguments_of(given) == ["--pods", pods, "--kubectl", "kubectl --context=x", "OrderApp", "slow.bt", "-n"]
+    assert arguments_of(flags) == ["--pods", pods, "--kubectl", "kubectl --context=x", "OrderApp", "slow.bt", "-n"]
     assert arguments_of(["--help"]) == []
     with pytest.raises(UsageError, match="come after --"):
         arguments_of(["-l", "app=shop", "OrderApp", "slow.bt"])

@@ -52,9 +52,9 @@ def traced(program: Target, script: str, until: str, *options: str) -> tuple[lis
     with btpy(program.pid, "-e", script, "--budget", "off", "--hits", "0", *options) as run:
         assert run.stdout is not None
         assert run.stderr is not None
-        told = []
+        stderr = []
         for line in run.stderr:
-            told.append(line)
+            stderr.append(line)
             if "Ctrl-C to end" in line:
                 break
         call(program, 7)
@@ -66,7 +66,7 @@ def traced(program: Target, script: str, until: str, *options: str) -> tuple[lis
         run.terminate()
         rest, more = run.communicate(timeout=PATIENCE)
         assert run.returncode == 0, more
-        return "".join([*printed, rest]).splitlines(), "".join([*told, more]).splitlines()
+        return "".join([*printed, rest]).splitlines(), "".join([*stderr, more]).splitlines()
 
 
 def test_the_end_does_not_repeat_the_last_print_of_a_timer(program: Target) -> None:
@@ -91,9 +91,9 @@ def test_programs_get_every_map(program: Target) -> None:
 
 
 def test_a_timer_that_was_never_due_hides_nothing(program: Target) -> None:
-    printed, told = traced(program, PERIODIC.replace("PERIOD", "1h"), "")
+    printed, stderr = traced(program, PERIODIC.replace("PERIOD", "1h"), "")
     assert printed == ["end", "@n  7"]
-    assert not any("timer" in line or "had not passed" in line for line in told), told
+    assert not any("timer" in line or "had not passed" in line for line in stderr), stderr
 
 
 UNATTENDED = """
@@ -106,8 +106,8 @@ def joined(program: Target, format_: str) -> tuple[list[str], list[str]]:
     """Lines of both outputs of a client that joins the session of UNATTENDED after 7 calls and the last print, sees 2
     calls more, and leaves."""
     with btpy(program.pid, "-e", UNATTENDED, "--budget", "off", "-x", "--name", "night") as run:
-        _, told = run.communicate(timeout=PATIENCE)
-        assert run.returncode == 0, told
+        _, stderr = run.communicate(timeout=PATIENCE)
+        assert run.returncode == 0, stderr
     call(program, 7)
 
     def enabled() -> list[int]:
@@ -118,7 +118,7 @@ def joined(program: Target, format_: str) -> tuple[list[str], list[str]]:
     with btpy("attach", program.pid, "night", "-f", format_, "--hits", "0") as run:
         assert run.stdout is not None
         assert run.stderr is not None
-        told = next(line for line in run.stderr if "leaves it running" in line)
+        stderr = next(line for line in run.stderr if "leaves it running" in line)
         call(program, 2)
         printed = []
         for line in run.stdout:
@@ -132,21 +132,21 @@ def joined(program: Target, format_: str) -> tuple[list[str], list[str]]:
         assert run.returncode == 0, more
     with btpy("stop", program.pid, "--all") as run:
         run.communicate(timeout=PATIENCE)
-    return "".join([*printed, rest]).splitlines(), [told, *more.splitlines()]
+    return "".join([*printed, rest]).splitlines(), [stderr, *more.splitlines()]
 
 
 def test_a_client_that_joins_sees_all_events_and_the_last_state_of_each_map(program: Target) -> None:
-    printed, told = joined(program, "text")
+    printed, stderr = joined(program, "text")
     assert [line for line in printed if line.isdigit()] == [*map(str, range(7)), "0", "1"]
     before = printed[: printed.index("0", 1)]
     assert [line for line in before if line.startswith("@n")] == ["@n  7"]
     intervals = [line for line in before if line.startswith("@m")]
     assert sorted(intervals) == ["@m  (empty)", "@m  (empty)", "@m  7"]
-    assert "2 earlier prints of the same maps left out" in "".join(told)
+    assert "2 earlier prints of the same maps left out" in "".join(stderr)
 
 
 def test_a_program_that_joins_gets_every_print(program: Target) -> None:
-    printed, told = joined(program, "ndjson")
+    printed, stderr = joined(program, "ndjson")
     maps = [record["data"] for record in map(json.loads, printed) if record["type"] == "map"]
     assert len([data for data in maps if "@n" in data]) == 4  # and once at the end
-    assert "left out" not in "".join(told)
+    assert "left out" not in "".join(stderr)

@@ -104,14 +104,14 @@ def test_a_night(program: Target, script: Path) -> None:
 
 
 def test_keeping_at_the_end_and_stopping_all(program: Target, script: Path) -> None:
-    kept = Tracer([str(program.pid), str(script), "--keep", "--name", "kept", "-f", "ndjson"])
+    tracer = Tracer([str(program.pid), str(script), "--keep", "--name", "kept", "-f", "ndjson"])
     try:
-        kept.wait_for("attached_probes")
+        tracer.wait_for("attached_probes")
         call(program, 13)
-        assert kept.stop(signal.SIGTERM) == 0
-        assert kept.maps() == {"all": 13}
+        assert tracer.stop(signal.SIGTERM) == 0
+        assert tracer.maps() == {"all": 13}
     finally:
-        kept.kill()
+        tracer.kill()
     btpy(program.pid, script, "-x", "--budget", "off")
     call(program, 17)
     assert [json.loads(line)["name"] for line in btpy("sessions", program.pid, "--json")] == ["kept", "night"]

@@ -179,12 +179,12 @@ def test_the_second_interrupt_leaves_at_once(shop: Target) -> None:
             length: int = struct.unpack("i", fcntl.ioctl(reader, termios.FIONREAD, b"\0" * 4))[0]
             return length
 
-        seen: list[int] = []
+        counts_seen: list[int] = []
 
         def stuck() -> bool:
             """No process reads the pipe, so it is full, and btpy waits in a write."""
-            seen.append(waiting())
-            return len(seen) > 25 and seen[-1] > 0 and len(set(seen[-25:])) == 1
+            counts_seen.append(waiting())
+            return len(counts_seen) > 25 and counts_seen[-1] > 0 and len(set(counts_seen[-25:])) == 1
 
         def interrupts_taken() -> bool:
             status = Path(f"/proc/{process.pid}/status").read_text()
@@ -252,15 +252,15 @@ def test_a_target_that_exits_loses_nothing() -> None:
         with started(mortal.pid, *flags) as tracer:
             tracer.wait_for(lambda line: '"attached_probes"' in line)
             mortal.send()
-            seen = counts(mortal.wait_for("counts "))
+            counts_seen = counts(mortal.wait_for("counts "))
             mortal.send()
             assert mortal.wait() == 0
             assert tracer.wait() == 5
         records = [json.loads(line) for line in tracer.stdout]
         printed = [record for record in records if record["type"] == "printf"]
         maps = [record for record in records if record["type"] == "map"]
-        assert len(printed) == seen["quote"]
-        assert [record["data"] for record in maps] == [{"@n": seen["quote"]}]
+        assert len(printed) == counts_seen["quote"]
+        assert [record["data"] for record in maps] == [{"@n": counts_seen["quote"]}]
         assert records[-1]["reason"] == "target-exited"
         assert any(line.startswith(f"error: the JVM {mortal.pid} has ended") for line in tracer.stderr)
         assert mortal.stderr == []

@@ -36,8 +36,8 @@ def shape(tree: dict[str, Any]) -> dict[str, Any]:
 
 def deeper(tracer: Target, times: int) -> None:
     """Waits until this number of methods has probes."""
-    wanted = "its calls are timed now"
-    waited(lambda: sum(wanted in line for line in tracer.stderr) == times, f"{times} times {wanted!r}")
+    message = "its calls are timed now"
+    waited(lambda: sum(message in line for line in tracer.stderr) == times, f"{times} times {message!r}")
 
 
 def test_each_tree_is_deeper_along_the_slow_path(nested: Target) -> None:
@@ -179,8 +179,8 @@ def test_twice_interrupted_leaves_the_rest_to_the_agent(nested: Target) -> None:
         os.kill(nested.pid, signal.SIGSTOP)
         try:
             tracer.process.send_signal(signal.SIGINT)
-            wanted = " back"  # at this time btpy has handled the first interrupt
-            waited(lambda: any(wanted in line for line in tracer.stderr), f"{wanted!r}")
+            message = " back"  # at this time btpy has handled the first interrupt
+            waited(lambda: any(message in line for line in tracer.stderr), f"{message!r}")
             tracer.process.send_signal(signal.SIGINT)
             assert tracer.wait() == 130
         finally:

@@ -72,13 +72,13 @@ def test_the_report_lists_woven_and_refused_methods(
 def test_as_json(script: Path, classes: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["weave", str(script), "--cp", str(classes), "--report", "json"]) == 0
     (line,) = capfd.readouterr().out.splitlines()
-    said = json.loads(line)
-    assert (said["v"], said["type"], said["class"], said["woven"]) == (1, "class", "Places", True)
-    assert [(site["probe"], site["point"], site["target_class"], site["member"]) for site in said["sites"]] == [
+    report = json.loads(line)
+    assert (report["v"], report["type"], report["class"], report["woven"]) == (1, "class", "Places", True)
+    assert [(site["probe"], site["point"], site["target_class"], site["member"]) for site in report["sites"]] == [
         ("failing", "CALL_RETURN", "Places", "fails"),
         ("failing", "CALL_THROW", "Places", "fails"),
     ]
-    assert [(refused["code"], refused["method"]) for refused in said["refused"]] == [("BT342", "<init>(I)V")]
+    assert [(refused["code"], refused["method"]) for refused in report["refused"]] == [("BT342", "<init>(I)V")]
 
 
 def test_the_diff_shows_inserted_code_and_nothing_else(
@@ -183,17 +183,17 @@ def shared(processes: int, *arguments: str | Path) -> list[str]:
 
 @pytest.mark.parametrize("options", [(), ("--report", "json"), ("--diff", "org.h2.util.StringUtils::*")])
 def test_processes_change_nothing(options: tuple[str, ...], tmp_path: Path) -> None:
-    said = []
+    reports = []
     jar = maven.artifact(maven.H2)
     for processes in 1, 3:
         out = tmp_path / f"{processes}.jar"
         command = shared(processes, "-e", SHARED, "--cp", jar, "-o", out, *options)
         done = subprocess.run(command, capture_output=True, timeout=300)
         digest = hashlib.sha256(out.read_bytes()).hexdigest()
-        said.append((done.returncode, done.stdout, done.stderr.decode(), digest))
-    assert said[0] == said[1]
-    assert said[0][0] == 0
-    assert "BT" in said[0][2]
+        reports.append((done.returncode, done.stdout, done.stderr.decode(), digest))
+    assert reports[0] == reports[1]
+    assert reports[0][0] == 0
+    assert "BT" in reports[0][2]
 
 
 def test_a_class_is_woven_the_same_with_any_other_classes(tmp_path: Path) -> None:
@@ -421,12 +421,12 @@ def test_a_jar_that_is_signed_or_sealed_is_written_whole(
     script = '@OnMethod(class="p.Number", method="unused", location=ENTRY) { @n = count(); }'
     out = tmp_path / "out.jar"
     assert main(["weave", "-e", script, "--cp", str(jar), "-o", str(out)]) == 0
-    said = (
+    message = (
         f"is signed: {out} holds the whole jar without the signature"
         if kind == "signed"
         else f"is sealed: {out} has all"
     )
-    assert said in capfd.readouterr().err
+    assert message in capfd.readouterr().err
     with zipfile.ZipFile(out) as woven:
         names = [name for name in woven.namelist() if not name.startswith("btpy/")]
         assert sorted(names) == sorted(["META-INF/MANIFEST.MF", *entries])
@@ -449,8 +449,8 @@ def test_no_entry_leads_out_of_the_output(
     assert main(["weave", "-e", ALL, "--cp", str(jar), "-o", str(out), "--report", "json"]) == 0
     after = {path for path in tmp_path.rglob("*") if out not in (path, *path.parents)}
     assert after == before
-    told = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert [(class_["woven"], "leads out" in str(class_["refused"])) for class_ in told] in (
+    report = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [(class_["woven"], "leads out" in str(class_["refused"])) for class_ in report] in (
         [(False, True), (True, False)],
         [(True, False), (False, True)],
     )
@@ -540,9 +540,9 @@ def test_a_method_with_too_many_locals_is_refused_by_name_and_the_others_are_wov
     (tmp_path / "Odd.class").write_bytes(builder.to_bytes())
     script = '@OnMethod(class="Odd", method="*", location=EXIT) { print(duration); }'
     assert main(["weave", "-e", script, "--cp", str(tmp_path), "--report", "json"]) == 0
-    (told,) = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert {site["method"] for site in told["sites"]} == {"plain"}
-    assert [(refusal["code"], refusal["method"]) for refusal in told["refused"]] == [("BT332", "full()V")]
+    (report,) = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert {site["method"] for site in report["sites"]} == {"plain"}
+    assert [(refusal["code"], refusal["method"]) for refusal in report["refused"]] == [("BT332", "full()V")]
 
 
 def test_a_method_with_too_many_arguments_is_refused_by_name_and_the_others_are_woven(
@@ -555,9 +555,9 @@ def test_a_method_with_too_many_arguments_is_refused_by_name_and_the_others_are_
     jar = jar_of(tmp_path / "in.jar", entries)
     script = '@OnMethod(class="Many", method="/many|few/", location=ENTRY) { print(args); }'
     assert main(["weave", "-e", script, "--cp", str(jar), "--report", "json"]) == 0
-    (told,) = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert [site["method"] for site in told["sites"]] == ["few"]
-    assert [(refusal["code"], refusal["method"]) for refusal in told["refused"]] == [("BT332", f"many({'I' * 255})V")]
+    (report,) = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [site["method"] for site in report["sites"]] == ["few"]
+    assert [(refusal["code"], refusal["method"]) for refusal in report["refused"]] == [("BT332", f"many({'I' * 255})V")]
 
 
 @pytest.mark.parametrize(
@@ -579,7 +579,8 @@ def test_arrays_are_selected_by_patterns(
     jar = jar_of(tmp_path / "in.jar", entries)
     script = f'@OnMethod(class="Arrays", method="f", location=NEWARRAY(type="{pattern}")) {{ @n = count(); }}'
     assert main(["weave", "-e", script, "--cp", str(jar), "--report", "json"]) == 0
-    (told,) = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    (report,) = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert (
-        sorted(site["target_class"] for site in told["sites"] if site["target_class"] != "java.lang.Object[]") == types
+        sorted(site["target_class"] for site in report["sites"] if site["target_class"] != "java.lang.Object[]")
+        == types
     )

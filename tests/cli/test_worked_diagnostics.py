@@ -46,5 +46,5 @@ def test_text(name: str, golden: Golden, tmp_path: Path) -> None:
     classes = compiled([Path(__file__).parents[1] / "java" / "acme" / "Shop.java"])
     shown = btpy("check", script, "--cp", classes)
     assert shown.returncode in (2, 4)
-    told = shown.stderr.replace(str(tmp_path) + "/", "").replace(str(classes), "CLASSES")
-    golden.check(f"cli/worked/{name}.txt", told)
+    text = shown.stderr.replace(str(tmp_path) + "/", "").replace(str(classes), "CLASSES")
+    golden.check(f"cli/worked/{name}.txt", text)

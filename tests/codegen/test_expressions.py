@@ -108,8 +108,8 @@ def test_nan_is_unordered(jvm17: Target, operator: str, negated: bool, boxed: bo
     nan = float("nan")
     for left, right in ((nan, 1.0), (1.0, nan), (nan, nan)):
         operands = [trees.argument(index, "D") for index in range(2)]
-        wanted = [trees.convert(ANY, operand) if boxed else operand for operand in operands]
-        node: Expr = trees.binary(operator, wanted[0], wanted[1])
+        converted_operands = [trees.convert(ANY, operand) if boxed else operand for operand in operands]
+        node: Expr = trees.binary(operator, converted_operands[0], converted_operands[1])
         if negated:
             node = trees.unary("!", node)
         handler = compile_entry(

@@ -781,8 +781,8 @@ def _check_name(handler: HandlerClass) -> None:
     anonymous = handler.data.replace(digits.encode(), b"0" * 40)
     assert hashlib.sha1(anonymous).hexdigest() == digits
     pool, at = ConstantPool.parse(handler.data, 8)
-    this = int.from_bytes(handler.data[at + 2 : at + 4])
-    assert pool.class_at(this).replace("/", ".") == handler.class_name
+    class_index = int.from_bytes(handler.data[at + 2 : at + 4])
+    assert pool.class_at(class_index).replace("/", ".") == handler.class_name
 
 
 def test_names_are_hashes_of_content() -> None:

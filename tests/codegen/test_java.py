@@ -178,12 +178,12 @@ def _shown(values: list[Value]) -> str:
 
 def test_expressions_give_the_same_value_as_java(jvm17: Target, expected: list[list[str]]) -> None:
     kinds = set()
-    for text, wanted in zip(expressions(), expected, strict=True):
+    for text, value in zip(expressions(), expected, strict=True):
         source = re.sub(rf"\b[{''.join(NAMES)}]\b", r"$\g<0>", text)
         program = checker.check_source(Source("test.bt", f'A::b {{ emit("value", v={source}) }}'))
         bound = bind(program, program.probes[0], SHAPE)
         fire = compile_fire(program, bound)
-        for values, shown in zip(VALUES, wanted, strict=True):
+        for values, shown in zip(VALUES, value, strict=True):
             jvm17.open()
             assert jvm17.fire(fire, *(_input(values, input_.index) for input_ in bound.inputs)) == "void"
             errors = [error.kind for error in jvm17.errors()]

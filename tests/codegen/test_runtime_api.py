@@ -30,9 +30,9 @@ def test_methods_are_there(owner: str) -> None:
         timeout=60,
     )
     results = {(m["name"], m["descriptor"]): "static" in m["flags"] for m in _METHOD.finditer(done.stdout)}
-    wanted = {(row.name, row.descriptor): row.static for row in api.all_methods() if row.owner == owner}
-    assert wanted
-    assert wanted.items() - results.items() == set()
+    rows = {(row.name, row.descriptor): row.static for row in api.all_methods() if row.owner == owner}
+    assert rows
+    assert rows.items() - results.items() == set()
 
 
 def test_every_method_is_in_the_documentation() -> None:

@@ -137,9 +137,9 @@ def test_the_long_form_of_an_abbreviation(shop: Shop) -> None:
     assert short_for("Inv") == "com.acme.shop.Inventory"  # InventoryLock has one more hump
     assert short_for("HaMa") == "java.util.HashMap"
     assert [short_for(text) for text in ("XxYy", "pren", "Pr*En", "/PrEn/", "@PrEn", "")] == [None] * 6
-    with pytest.raises(UsageError, match="Cat is short for 2 classes") as told:
+    with pytest.raises(UsageError, match="Cat is short for 2 classes") as raised:
         short_for("Cat::find")
-    assert told.value.help == ("com.acme.shop.Catalog::find", "com.acme.shop.Category::find")
+    assert raised.value.help == ("com.acme.shop.Catalog::find", "com.acme.shop.Category::find")
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def container(
     specification["linux"].pop("resources", None)
     if group:
         specification["linux"]["cgroupsPath"] = group
-    kept = [mount for mount in specification["mounts"] if mount["type"] not in ("cgroup", "sysfs", "mqueue")]
+    mounts = [mount for mount in specification["mounts"] if mount["type"] not in ("cgroup", "sysfs", "mqueue")]
     shared = [
         "/usr",
         "/etc",
@@ -206,7 +206,7 @@ def container(
         named.write_text(f"{hostname}\n")
         binds.append({"destination": "/etc/hostname", "type": "bind", "source": str(named), "options": ["bind", "ro"]})
     mount = {"destination": tmp, "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}
-    specification["mounts"] = [*kept, *binds, mount]
+    specification["mounts"] = [*mounts, *binds, mount]
     (directory / "config.json").write_text(json.dumps(specification))
     runc = ("runc", "--root", str(directory / "state"))
     with (directory / "errors").open("w+") as errors:  # not a pipe, because the container would keep it open

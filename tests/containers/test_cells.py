@@ -105,13 +105,13 @@ def test_root_without_ptrace_names_the_capability() -> None:
     """btpy cannot see that the JVM has the same /tmp, so it sends no signal."""
     require_to_run(*NEW_TMP)
     with cell(17, prefix=(*NEW_TMP, *AS_NOBODY), readable=True) as target_cell:
-        said = refusal(target_cell, *without("sys_ptrace"))
-        assert said.startswith(
+        message = refusal(target_cell, *without("sys_ptrace"))
+        assert message.startswith(
             f"error[BT501]: cannot attach to pid {target_cell.process.pid}: btpy runs as root without"
         )
-        assert "CAP_SYS_PTRACE" in said
-        assert "--cap-add=SYS_PTRACE" in said
-        assert "sudo -u nobody btpy" in said
+        assert "CAP_SYS_PTRACE" in message
+        assert "--cap-add=SYS_PTRACE" in message
+        assert "sudo -u nobody btpy" in message
         target_cell.assert_undisturbed()
 
 
@@ -131,8 +131,10 @@ def test_a_jvm_with_capabilities_is_attached_to_only_where_it_has_the_same_tmp(o
     more = ("setpriv", "--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service", *AS_NOBODY[1:])
     with cell(17, prefix=(*NEW_TMP, *more) if own_tmp else more, readable=True) as target_cell:
         if own_tmp:
-            said = refusal(target_cell, *BTPY_AS_NOBODY)
-            assert said.startswith(f"error[BT501]: cannot attach to pid {target_cell.process.pid}: it has capabilities")
+            message = refusal(target_cell, *BTPY_AS_NOBODY)
+            assert message.startswith(
+                f"error[BT501]: cannot attach to pid {target_cell.process.pid}: it has capabilities"
+            )
         else:
             done = doctor(target_cell.process.pid, prefix=BTPY_AS_NOBODY)
             assert done.returncode == 0, done.stdout
@@ -141,11 +143,12 @@ def test_a_jvm_with_capabilities_is_attached_to_only_where_it_has_the_same_tmp(o
 
 def test_root_that_cannot_change_its_user_gets_an_error() -> None:
     with cell(17, prefix=AS_NOBODY, readable=True) as target_cell:
-        said = refusal(target_cell, *without("setuid", "setgid"))
+        message = refusal(target_cell, *without("setuid", "setgid"))
         assert (
-            f"error[BT501]: cannot attach to pid {target_cell.process.pid}: btpy cannot act as its user nobody" in said
+            f"error[BT501]: cannot attach to pid {target_cell.process.pid}: btpy cannot act as its user nobody"
+            in message
         )
-        assert f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups btpy" in said
+        assert f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups btpy" in message
         target_cell.assert_undisturbed()
 
 
@@ -163,11 +166,12 @@ def test_a_jvm_in_a_user_namespace_of_its_own_is_traced(jdk: int) -> None:
 def test_btpy_in_its_own_user_namespace_gets_an_error() -> None:
     require_to_run(*OWN_USERS)
     with cell(17, prefix=NEW_TMP) as target_cell:
-        said = refusal(target_cell, *OWN_USERS)
+        message = refusal(target_cell, *OWN_USERS)
         assert (
-            f"error[BT501]: cannot attach to pid {target_cell.process.pid}: it runs in another user namespace" in said
+            f"error[BT501]: cannot attach to pid {target_cell.process.pid}: it runs in another user namespace"
+            in message
         )
-        assert f"nsenter -t {target_cell.process.pid} --all btpy" in said
+        assert f"nsenter -t {target_cell.process.pid} --all btpy" in message
         target_cell.assert_undisturbed()
 
 
@@ -187,9 +191,9 @@ def test_without_the_privilege_to_enter_a_network_namespace_the_remedy_is_nsente
     require("ip", "nsenter")
     require_to_run(*LOOPBACK_UP)
     with cell(11, prefix=LOOPBACK_UP) as target_cell:
-        said = refusal(target_cell, *without("sys_admin"))
-        assert f"error[BT509]: the JVM {target_cell.process.pid} has a network namespace of its own" in said
-        assert f"nsenter -t {target_cell.process.pid} -n btpy {target_cell.process.pid}" in said
+        message = refusal(target_cell, *without("sys_admin"))
+        assert f"error[BT509]: the JVM {target_cell.process.pid} has a network namespace of its own" in message
+        assert f"nsenter -t {target_cell.process.pid} -n btpy {target_cell.process.pid}" in message
         target_cell.assert_undisturbed()
         done = doctor(target_cell.process.pid, prefix=("nsenter", "-t", str(target_cell.process.pid), "-n"))
         assert done.returncode == 0, done.stdout
@@ -199,12 +203,12 @@ def test_without_the_privilege_to_enter_a_network_namespace_the_remedy_is_nsente
 @pytest.mark.parametrize("jdk", [8, 11, 17])
 def test_a_security_manager_is_read_from_the_options(jdk: int) -> None:
     with cell(jdk, "-Djava.security.manager") as target_cell:
-        said = refusal(target_cell)
-        assert said.startswith(
+        message = refusal(target_cell)
+        assert message.startswith(
             f"error[BT508]: the JVM {target_cell.process.pid} runs under a security manager (-Djava.security.manager)"
         )
-        assert "heap" not in said
-        assert "permission java.security.AllPermission" in said
+        assert "heap" not in message
+        assert "permission java.security.AllPermission" in message
         assert not Path(f"/tmp/.java_pid{target_cell.process.pid}").exists(), "it was not asked anything"
         target_cell.assert_undisturbed()
 
@@ -222,9 +226,9 @@ def test_the_policy_that_the_help_shows_is_enough(jdk: int, granted: bool, tmp_p
     policy.touch()
     options = ("-Djava.security.manager", f"-Djava.security.policy={policy}")
     with cell(jdk, *options) as target_cell:
-        said = refusal(target_cell)
-        assert said.startswith("error[BT508]: ")
-        grant = said[said.index("grant codeBase") :].partition("\n")[0]
+        message = refusal(target_cell)
+        assert message.startswith("error[BT508]: ")
+        grant = message[message.index("grant codeBase") :].partition("\n")[0]
         target_cell.assert_undisturbed()
     policy.write_text(grant if granted else "")
     with cell(jdk, *options) as target_cell:
@@ -374,10 +378,10 @@ def test_the_socket_of_another_user_is_named_and_not_connected_to() -> None:
             listening.bind(str(path))
             listening.listen()
             listening.setblocking(False)
-            said = refusal(target_cell)
+            message = refusal(target_cell)
             with pytest.raises(BlockingIOError):
                 listening.accept()
-        assert f"error[BT517]: {path} is left from another JVM" in said
+        assert f"error[BT517]: {path} is left from another JVM" in message
         path.unlink()
         target_cell.assert_undisturbed()
 

@@ -65,13 +65,13 @@ def running(
     specification["linux"].pop("resources", None)
     others = [one for one in specification["linux"]["namespaces"] if one["type"] not in ("pid", "network")]
     specification["linux"]["namespaces"] = [*others, *([{"type": "pid", "path": pids}] if pids else [])]
-    kept = [mount for mount in specification["mounts"] if mount["type"] not in ("cgroup", "sysfs", "mqueue")]
+    other_mounts = [mount for mount in specification["mounts"] if mount["type"] not in ("cgroup", "sysfs", "mqueue")]
     binds = [
         {"destination": f"/etc/btpy/probes.d/{name}", "type": "bind", "source": str(path), "options": ["bind", "ro"]}
         for name, path in mounts.items()
     ]
     temporary = {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}
-    specification["mounts"] = [*kept, *binds, temporary]
+    specification["mounts"] = [*other_mounts, *binds, temporary]
     (directory / "config.json").write_text(json.dumps(specification))
     name = f"btpy-image-{uuid.uuid4().hex[:12]}"
     runc = ("runc", "--root", str(directory / "state"))
@@ -102,8 +102,8 @@ def capabilities_of_the_manifest() -> list[str]:
 def jvm(directory: Path) -> Iterator[Cell]:
     """In a container of its own."""
     directory.mkdir()
-    with container(directory, user=1000) as inside, cell(17, prefix=inside, readable=True) as found:
-        yield found
+    with container(directory, user=1000) as inside, cell(17, prefix=inside, readable=True) as jvm_cell:
+        yield jvm_cell
 
 
 def bundle(tmp_path: Path) -> Path:
@@ -122,24 +122,24 @@ def assert_counts(btpy: Target, found: Cell) -> None:
 
 
 def test_on_a_node_with_the_capabilities_of_the_manifest(image: Path, tmp_path: Path) -> None:
-    with jvm(tmp_path / "jvm") as found:
-        arguments = [str(found.process.pid), "-e", SCRIPT, "--for", "8s", "--budget", "off"]
+    with jvm(tmp_path / "jvm") as jvm_cell:
+        arguments = [str(jvm_cell.process.pid), "-e", SCRIPT, "--for", "8s", "--budget", "off"]
         with running(image, bundle(tmp_path), arguments, capabilities_of_the_manifest(), pids="") as btpy:
-            assert_counts(btpy, found)
+            assert_counts(btpy, jvm_cell)
 
 
 def test_beside_a_jvm_as_a_debug_container(image: Path, tmp_path: Path) -> None:
     """It sees the processes of the JVM's container, and neither its files nor its network."""
-    with jvm(tmp_path / "jvm") as found:
-        arguments = [str(found.process.namespace_pid), "-e", SCRIPT, "--for", "8s", "--budget", "off"]
-        pids = f"/proc/{found.process.pid}/ns/pid"
+    with jvm(tmp_path / "jvm") as jvm_cell:
+        arguments = [str(jvm_cell.process.namespace_pid), "-e", SCRIPT, "--for", "8s", "--budget", "off"]
+        pids = f"/proc/{jvm_cell.process.pid}/ns/pid"
         with running(image, bundle(tmp_path), arguments, DEBUGGING, pids=pids) as btpy:
-            assert_counts(btpy, found)
+            assert_counts(btpy, jvm_cell)
 
 
 def test_the_daemon_of_the_manifest_puts_its_probes_in(image: Path, tmp_path: Path) -> None:
     """With files that are mounted one by one, as from a ConfigMap."""
-    with jvm(tmp_path / "jvm") as found:
+    with jvm(tmp_path / "jvm") as jvm_cell:
         files = {"steps.toml": 'jvms = ["Counted"]\nscript = "steps.bt"\n', "steps.bt": SCRIPT}
         for name, text in files.items():
             (tmp_path / name).write_text(text)
@@ -147,4 +147,4 @@ def test_the_daemon_of_the_manifest_puts_its_probes_in(image: Path, tmp_path: Pa
         mounts = {name: tmp_path / name for name in files}
         with running(image, bundle(tmp_path), arguments, capabilities_of_the_manifest(), pids="", **mounts) as btpy:
             waited(lambda: any("the probes are in 1 method" in line for line in btpy.stderr), "the probes")
-        found.assert_undisturbed()
+        jvm_cell.assert_undisturbed()

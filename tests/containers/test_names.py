@@ -25,8 +25,8 @@ def unique_id() -> str:
 
 def row(target_cell: Cell) -> dict[str, Any]:
     rows = {row["pid"]: row for row in map(json.loads, btpy("ps", "--json").stdout.splitlines())}
-    found: dict[str, Any] = rows[target_cell.process.pid]
-    return found
+    columns: dict[str, Any] = rows[target_cell.process.pid]
+    return columns
 
 
 def assert_traced_as(name: str, target_cell: Cell) -> None:

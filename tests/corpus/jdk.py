@@ -61,8 +61,8 @@ def untimed(plan: ClassPlan) -> ClassPlan:
     methods = []
     for method in plan.methods:
         kinds = [{operand.kind for operand in advice.operands} for advice in method.advice]
-        kept = [a for a, of in zip(method.advice, kinds, strict=True) if OperandKind.DURATION not in of]
-        methods.append(replace(method, advice=tuple(kept)))
+        untimed_advice = [a for a, of in zip(method.advice, kinds, strict=True) if OperandKind.DURATION not in of]
+        methods.append(replace(method, advice=tuple(untimed_advice)))
     return replace(plan, methods=tuple(methods))
 
 

@@ -146,8 +146,8 @@ def _listing(scratch: Path, names: list[str]) -> str:
 
 def _linked(scratch: Path, names: list[str], sources: list[Path]) -> dict[str, str]:
     arguments = [_listing(scratch, names), *map(str, sources)]
-    said = run(25, scratch, program("LinkLibrary"), "LinkLibrary", *arguments, flags=_FLAGS)
-    outcomes = dict(line.split(" ", 1) for line in said.splitlines())
+    output = run(25, scratch, program("LinkLibrary"), "LinkLibrary", *arguments, flags=_FLAGS)
+    outcomes = dict(line.split(" ", 1) for line in output.splitlines())
     assert list(outcomes) == names
     return outcomes
 
@@ -158,9 +158,9 @@ def _kind(outcome: str) -> str:
 
 def _errors(scratch: Path, names: list[str], root: Path, sources: list[Path]) -> dict[tuple[str, str], str]:
     arguments = [_listing(scratch, names), str(root), *map(str, sources)]
-    said = run(25, scratch, program("VerifyLibrary"), "VerifyLibrary", *arguments, flags=_FLAGS)
+    output = run(25, scratch, program("VerifyLibrary"), "VerifyLibrary", *arguments, flags=_FLAGS)
     errors = {}
-    for line in said.splitlines():
+    for line in output.splitlines():
         name, _, error = line.partition(" ")
         method = re.search(r"in (?:method )?(\S+\(.*?\))", error)
         errors[name, method[1] if method else error] = line

@@ -19,18 +19,18 @@ SHARDS = 11
 
 def check(jdk: int, corpus: Corpus, *, dense: bool = False) -> None:
     refused = check_refusals(corpus, dense=dense)
-    said = corpora.link(jdk, corpus)
-    assert "REFUSED" not in said, said
-    match = re.search(r"linked (\d+) missing (\d+)", said)
-    assert match is not None, said
+    output = corpora.link(jdk, corpus)
+    assert "REFUSED" not in output, output
+    match = re.search(r"linked (\d+) missing (\d+)", output)
+    assert match is not None, output
     linked, missing = map(int, match.groups())
     assert linked + missing == len(corpus.changed)
     # Classes that name optional or platform-specific ones cannot be linked in any case; they are few.
-    assert missing <= len(corpus.changed) // 50, said
+    assert missing <= len(corpus.changed) // 50, output
     if jdk == 25:
-        said = corpora.verify(corpus)
-        assert "REFUSED" not in said, said
-        assert f"verified {len(corpus.changed)}" in said
+        output = corpora.verify(corpus)
+        assert "REFUSED" not in output, output
+        assert f"verified {len(corpus.changed)}" in output
     costs = (
         f"{corpus.seconds / corpus.classes * 1e6:.0f} µs a class, {corpus.seconds / corpus.methods * 1e6:.0f} a method"
     )

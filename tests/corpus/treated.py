@@ -100,14 +100,14 @@ def _java(scratch: Path, classpath: list[Path], main: str, *arguments: str) -> N
 def _made(name: str, source: str, make: Callable[[Path], None]) -> Path:
     """The classes that ``make`` leaves in ``classes``, a directory or a jar, in the directory that it is given."""
     key = hashlib.sha256(repr((source, ARTIFACTS)).encode()).hexdigest()[:16]
-    kept = cache() / "treated" / f"{name}-{key}"
+    directory = cache() / "treated" / f"{name}-{key}"
     with locked(f"treated-{name}"):
-        if not kept.exists():
-            kept.parent.mkdir(exist_ok=True)
-            scratch = Path(tempfile.mkdtemp(dir=kept.parent))
+        if not directory.exists():
+            directory.parent.mkdir(exist_ok=True)
+            scratch = Path(tempfile.mkdtemp(dir=directory.parent))
             try:
                 make(scratch)
-                (scratch / "classes").rename(kept)
+                (scratch / "classes").rename(directory)
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
-    return kept
+    return directory

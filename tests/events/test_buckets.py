@@ -73,8 +73,8 @@ def test_small_numbers_have_a_bucket_of_their_own(scale: int, data: st.DataObjec
 def test_buckets_of_hist() -> None:
     """docs/runtime.md and docs/language.md state these limits."""
     layout = Exponential(2)
-    found = [layout.bounds(index) for index in range(8, 16)]
-    assert found == [(8, 8), (9, 9), (10, 11), (12, 13), (14, 16), (17, 19), (20, 22), (23, 26)]
+    bounds = [layout.bounds(index) for index in range(8, 16)]
+    assert bounds == [(8, 8), (9, 9), (10, 11), (12, 13), (14, 16), (17, 19), (20, 22), (23, 26)]
 
 
 def test_the_agent_has_the_same_bounds() -> None:

@@ -35,13 +35,13 @@ def happened(plan: Plan, caller: str, clock: list[int], step: int, late: int, to
 
 
 def check(plan: Plan, step: int, late: int) -> None:
-    told: list[Call] = []
-    whole = happened(plan, "main", [1000], step, late, told)
+    calls: list[Call] = []
+    whole = happened(plan, "main", [1000], step, late, calls)
     trees = CallTrees()
-    for call in told[:-1]:
+    for call in calls[:-1]:
         trees.ended(1, call)
-    assert trees.root(1, told[-1]) == whole
-    assert trees.root(1, told[-1]).children == ()
+    assert trees.root(1, calls[-1]) == whole
+    assert trees.root(1, calls[-1]).children == ()
 
 
 @given(plans, st.integers(0, MOST_LATE))

@@ -33,14 +33,14 @@ def settled(speculations: Speculations, *records: Record) -> list[tuple[Value, .
 
 def test_committed_records_come_in_order_and_without_their_id() -> None:
     speculations = Speculations(TEMPLATES)
-    held = [
+    records = [
         record(HELD, 7, "a"),
         record(PLAIN, "b"),
         record(HELD, 8, "c"),
         record(HELD, 7, "d"),
         record(HELD, None, "e"),
     ]
-    assert settled(speculations, *held) == [("b",), ("e",)]
+    assert settled(speculations, *records) == [("b",), ("e",)]
     assert settled(speculations, record(COMMIT, 7), record(COMMIT, 7), record(DISCARD, 8), record(COMMIT, 8)) == [
         ("a",),
         ("d",),

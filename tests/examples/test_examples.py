@@ -50,10 +50,10 @@ def traced(script: str, *flags: str, jdk: int = 17) -> Iterator[Run]:
     with target(jdk, MAIN, *options, classpath=[shop_jar()]) as shop:
         with tracing(shop.pid, EXAMPLES / script, *flags) as tracer:
             shop.send()
-            seen = counts(shop.wait_for("counts "))
+            shop_counts = counts(shop.wait_for("counts "))
             assert tracer.stop() == 0, tracer.stderr
             tracer.check_complete()
-            yield Run(tracer, seen)
+            yield Run(tracer, shop_counts)
         shop.send()
         assert shop.wait() == 0
         assert shop.stderr == []
@@ -87,20 +87,20 @@ def test_slow_returns() -> None:
 def test_thrown() -> None:
     with traced("thrown.bt") as run:
         prefix = "com.acme.shop."
-        seen = run.maps["thrown"]
+        counts = run.maps["thrown"]
         lookups = run.shop["status.404"] - run.shop["find!NoSuchProductException"]
         assert (
-            seen.pop(f"find,{prefix}NoSuchOrderException") == 2 * lookups
+            counts.pop(f"find,{prefix}NoSuchOrderException") == 2 * lookups
         )  # leaves OrderBook.find, then OrderService.find
         for method in ("find", "reserve", "place"):
-            wanted = thrown(run.shop, method)
+            expected = thrown(run.shop, method)
             assert {
                 key.removeprefix(f"{method},{prefix}"): count
-                for key, count in seen.items()
+                for key, count in counts.items()
                 if key.startswith(f"{method},")
-            } == wanted
-        assert seen[f"charge,{prefix}PaymentDeclinedException"] == run.shop["decline"]
-        assert seen[f"decline,{prefix}PaymentDeclinedException"] == run.shop["decline"]
+            } == expected
+        assert counts[f"charge,{prefix}PaymentDeclinedException"] == run.shop["decline"]
+        assert counts[f"decline,{prefix}PaymentDeclinedException"] == run.shop["decline"]
         assert set(run.maps["declined"]) == {"51,true", "14,false"}
         assert run.total("declined") == run.maps["first"] == run.shop["decline"]
         printed = run.tracer.printed()
@@ -122,11 +122,11 @@ def test_latency(jdk: int) -> None:
 @pytest.mark.parametrize("jdk", MAJORS)
 def test_top_endpoints(jdk: int) -> None:
     with traced("top_endpoints.bt", jdk=jdk) as run:
-        wanted = {
+        expected = {
             name.removeprefix("request"): count for name, count in run.shop.items() if name.startswith("request/")
         }
-        assert run.maps["hits"] == wanted
-        assert {path: stats["count"] for path, stats in run.maps["latency"].items()} == wanted
+        assert run.maps["hits"] == expected
+        assert {path: stats["count"] for path, stats in run.maps["latency"].items()} == expected
         failures = sum(count for name, count in run.shop.items() if name.startswith("status."))
         assert run.total("failed") == failures
 
@@ -359,8 +359,8 @@ def test_failures() -> None:
         assert len(printed) == run.shop["decline"]
         pattern = re.compile(r"declined, reason (14|51) com\.acme\.shop\.PaymentGateway\.decline:\d+")
         assert all(map(pattern.fullmatch, printed))
-    wanted = "--of=*Stock*", "--least=1000000"
-    with traced("failures.bt", *wanted) as run:
+    parameters = "--of=*Stock*", "--least=1000000"
+    with traced("failures.bt", *parameters) as run:
         assert run.maps["types"] == {}
     with traced("failures.bt", "--of", "*Stock*") as run:
         assert run.maps["types"] == {"OutOfStockException": run.shop["reserve!OutOfStockException"]}

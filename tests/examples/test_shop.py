@@ -27,19 +27,22 @@ NAMED = re.compile(
 @all_jdks
 def test_counts_are_those_of_the_seed(jdk: int) -> None:
     with target(jdk, MAIN, "--requests", str(REQUESTS), "--rate", "0", "--seed", "7", classpath=[shop_jar()]) as shop:
-        seen = counts(shop.wait_for("counts "))
+        shop_counts = counts(shop.wait_for("counts "))
         assert shop.wait() == 0
         assert shop.stderr == []
-    assert seen["answered"] == seen["request"] == REQUESTS
+    assert shop_counts["answered"] == shop_counts["request"] == REQUESTS
     expected = {"place": 67, "quote": 214, "countProducts": 37, "promo": 30, "decline": 8, "find": 327, "mail": 42}
-    assert {name: seen[name] for name in expected} == expected
+    assert {name: shop_counts[name] for name in expected} == expected
 
 
 def test_every_order_ends_in_one_way() -> None:
     with target(17, MAIN, "--requests", str(REQUESTS), "--rate", "0", classpath=[shop_jar()]) as shop:
-        seen = counts(shop.wait_for("counts "))
-    assert sum(count for name, count in seen.items() if name.startswith(("place.", "place!"))) == seen["place"]
-    assert seen["place.ok"] == seen["mail"] == seen["file"] == seen["spend"]
+        shop_counts = counts(shop.wait_for("counts "))
+    assert (
+        sum(count for name, count in shop_counts.items() if name.startswith(("place.", "place!")))
+        == shop_counts["place"]
+    )
+    assert shop_counts["place.ok"] == shop_counts["mail"] == shop_counts["file"] == shop_counts["spend"]
 
 
 def test_the_jar_is_reproducible(tmp_path: Path) -> None:

@@ -189,11 +189,11 @@ def test_a_java_that_does_not_start_is_done_without(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_process_out_of_reach_is_refused_without_java_too() -> None:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
+    dead_process = subprocess.Popen([sys.executable, "-c", ""])
+    dead_process.wait()
     with counted(17, "-XX:+DisableAttachMechanism") as deaf, subprocess.Popen(["sleep", "600"]) as sleeping:
         try:
-            for pid, code in ((gone.pid, 502), (sleeping.pid, 504), (deaf.pid, 505)):
+            for pid, code in ((dead_process.pid, 502), (sleeping.pid, 504), (deaf.pid, 505)):
                 refused = without_java(str(pid), "--attach", "direct", "-e", "Counted::step { }")
                 assert refused.returncode == AttachError.exit_status
                 assert refused.stderr.startswith(f"error[BT{code}]: ")

@@ -321,8 +321,8 @@ def placed(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, Container]], 
     """Puts JVMs into containers by their pids, and hides all others."""
 
     def place(places: dict[int, Container]) -> None:
-        known = processes.list_jvms
-        monkeypatch.setattr(processes, "list_jvms", lambda: [jvm for jvm in known() if jvm.pid in places])
+        list_jvms = processes.list_jvms
+        monkeypatch.setattr(processes, "list_jvms", lambda: [jvm for jvm in list_jvms() if jvm.pid in places])
         monkeypatch.setattr(JvmProcess, "container", property(lambda process: places.get(process.pid)))
 
     return place

@@ -54,11 +54,11 @@ def test_short_and_long(short: str, long: str) -> None:
 @pytest.mark.parametrize("name", ALL_SCRIPTS)
 def test_the_compiler_sees_the_expansion(name: str) -> None:
     items = parser.parse(Source("a", ALL_SCRIPTS[name])).items
-    seen = [nodes.expand(item) if isinstance(item, nodes.PointProbe) else item for item in items]
+    expanded_items = [nodes.expand(item) if isinstance(item, nodes.PointProbe) else item for item in items]
     written = parser.parse(Source("b", expanded(ALL_SCRIPTS[name]))).items
     assert not any(isinstance(node, nodes.PointProbe) for node in written)
     if "@Outermost" not in ALL_SCRIPTS[name]:
-        assert same_tree(tuple(seen), written)
+        assert same_tree(tuple(expanded_items), written)
 
 
 def test_comments_stay() -> None:

@@ -236,8 +236,8 @@ def evaluate(node: object, lengths: list[int]) -> int:
     match node:
         case typed_tree.Constant(value=int(value)):
             return value
-        case typed_tree.InputValue(input=given):
-            return lengths[given.index]
+        case typed_tree.InputValue(input=input_):
+            return lengths[input_.index]
         case typed_tree.Convert(operand=operand):
             return evaluate(operand, lengths)
         case typed_tree.Binary(operator=operator, left=left, right=right):
@@ -345,5 +345,5 @@ def test_a_shape_without_its_operation_is_refused() -> None:
 @pytest.mark.parametrize("name", ["07_alloc", "08_lock", "09_call", "10_line", "11_field"])
 def test_worked_examples(name: str) -> None:
     text = (Path(__file__).parent / "examples" / f"{name}.bt").read_text(encoding="utf-8")
-    said = {"08_lock": ["BT211"]}.get(name, [])  # the JVM does not report this for a monitor
-    assert [warning.code for warning in check_source(Source(name, text)).warnings] == said
+    codes = {"08_lock": ["BT211"]}.get(name, [])  # the JVM does not report this for a monitor
+    assert [warning.code for warning in check_source(Source(name, text)).warnings] == codes

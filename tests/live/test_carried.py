@@ -142,12 +142,13 @@ def test_fields_that_a_script_names_so_become_those_of_the_log_record() -> None:
         one.wait_for("done")
         waited(lambda: len(running.logs) == 2 * CALLS, "all log records")
         assert tracer.stop() == 0
-        seen = [record for _, record in running.logs if record.event_name == "seen"]
+        records = [record for _, record in running.logs if record.event_name == "seen"]
         none = [record for _, record in running.logs if record.event_name == "none"]
     assert (
-        sum(len(record.trace_id) == 16 and len(record.span_id) == 8 and record.flags == 1 for record in seen) == SPANS
+        sum(len(record.trace_id) == 16 and len(record.span_id) == 8 and record.flags == 1 for record in records)
+        == SPANS
     )
-    assert all("trace_id" not in attributes(list(record.attributes)) for record in seen)
+    assert all("trace_id" not in attributes(list(record.attributes)) for record in records)
     assert not any(record.trace_id or record.span_id or record.flags for record in none)
     assert {attributes(list(record.attributes))["trace_id"] for record in none} == {"no id"}
 

@@ -301,5 +301,5 @@ def test_a_watcher_is_told_of_a_redefinition(tmp_path: Path) -> None:
         with started(running.pid, "-e", f"{SCRIPTS[1]} {REFUSED}") as tracer:
             waited(lambda: any("Ctrl-C to end" in line for line in tracer.stderr), "the banner")
             asked(running, f"redefine Subject {other}")
-            wanted = "warning: another agent has changed Subject (app): refused is no longer in work(int)"
-            waited(lambda: wanted in tracer.stderr, f"the line {wanted!r}")
+            message = "warning: another agent has changed Subject (app): refused is no longer in work(int)"
+            waited(lambda: message in tracer.stderr, f"the line {message!r}")

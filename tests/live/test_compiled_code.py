@@ -29,7 +29,7 @@ def logged(jdk: int, log: Path, *flags: str) -> str:
         assert RUN_TIME not in log.read_text()
         shown = btpy(target.pid, "-e", "Counted::* @entry { @n = count() }", "--for", "100ms")
         assert shown.returncode == 0, shown.stderr
-        said = log.read_text()
-    assert RUN_TIME in said
-    assert ONE_CHANGED in said
-    return said
+        text = log.read_text()
+    assert RUN_TIME in text
+    assert ONE_CHANGED in text
+    return text

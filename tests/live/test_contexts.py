@@ -45,12 +45,12 @@ def program(
 
 
 def values(session: btpy.Session, count: int) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = []
+    rows: list[dict[str, object]] = []
     for event in session.events(timeout=60):
-        found.append(dict(event.values))
-        if len(found) == count:
+        rows.append(dict(event.values))
+        if len(rows) == count:
             break
-    return found
+    return rows
 
 
 def called(running: Target, script: str, count: int) -> tuple[list[dict[str, object]], list[ProbeError]]:
@@ -59,9 +59,9 @@ def called(running: Target, script: str, count: int) -> tuple[list[dict[str, obj
         session.add(script)
         running.send()
         running.wait_for("done")
-        found = values(session, count)
+        rows = values(session, count)
     running.send()
-    return found, list(session.errors)
+    return rows, list(session.errors)
 
 
 @contextmanager
@@ -171,12 +171,12 @@ def test_a_library_that_is_loaded_after_the_probe_is_found() -> None:
         running.send()
         begun = False
         for event in session.events(timeout=60):
-            seen = dict(event.values)
+            event_values = dict(event.values)
             if begun:
-                assert seen["trace"] == seen["expected"]
+                assert event_values["trace"] == event_values["expected"]
             else:
-                assert seen["trace"] in (None, seen["expected"])
-            if seen["trace"] is not None:
+                assert event_values["trace"] in (None, event_values["expected"])
+            if event_values["trace"] is not None:
                 if begun:
                     break
                 begun = True
@@ -224,8 +224,8 @@ def test_without_a_library_all_is_null_and_that_is_said_once(jdk: int) -> None:
     with target(jdk, "Nesting", classpath=[classes]) as running:
         events, errors = called(running, script, 14)
     assert all(set(event.values()) == {None} for event in events)
-    said = sorted((error.kind_name, error.count, error.message) for error in errors)
-    assert said == [
+    warnings = sorted((error.kind_name, error.count, error.message) for error in errors)
+    assert warnings == [
         ("no-context", 1, "no library that keeps a current span is loaded (OpenTelemetry, Brave)"),
         ("no-context", 1, "no library with an MDC is loaded (SLF4J with Logback, Log4j 2)"),
     ]

@@ -98,11 +98,11 @@ def test_messages_without_credit_are_bounded_and_their_loss_is_counted(monkeypat
     inbox = EventQueue(lambda size: None)
     for number in range(100):
         inbox.put(Late(f"a.B{number:02d}", "app", LateOutcome.WOVEN, ""))
-    kept = 0
+    count = 0
     while taken(inbox) is not None:
-        kept += 1
-    assert kept + inbox.dropped == 100
-    assert 0 < kept < 100
+        count += 1
+    assert count + inbox.dropped == 100
+    assert 0 < count < 100
     inbox.put(Late("a.B", "app", LateOutcome.WOVEN, ""))
     assert taken(inbox) is not None
 

@@ -190,13 +190,13 @@ def test_a_bucket_of_openmetrics_has_an_exemplar() -> None:
         tracer = started(stack, shop.pid, "--with", "trace", "--prometheus", "0")
         shop.send()
         shop.wait_for(f"ordered {ORDERS}")
-        found = []
+        exemplars_found = []
         text = page(tracer, "application/openmetrics-text; version=1.0.0")
         for name, le, span, trace, value in EXEMPLAR.findall(text):
             check(round(float(value) * (2 if name == "ratios" else 1)), trace, span)
             assert float(value) <= float(le)
-            found.append((name, le))
-        assert {name for name, _ in found} == {"amounts", "steps", "ratios"}, text
+            exemplars_found.append((name, le))
+        assert {name for name, _ in exemplars_found} == {"amounts", "steps", "ratios"}, text
         assert "# {" not in page(tracer, "text/plain"), "the older format has no exemplars"
         assert tracer.stop() == 0
 
@@ -227,9 +227,9 @@ def test_a_real_collector_shows_the_exemplars(tmp_path: Path) -> None:
         shop.wait_for(f"ordered {ORDERS}")
         assert tracer.stop() == 0
         waited(lambda: SHOWN.search("\n".join(running.stderr)) is not None, "exemplars")
-        found = SHOWN.findall("\n".join(running.stderr))
-        assert len(found) > 20
-        for trace, span, value in found:
+        exemplar_lines = SHOWN.findall("\n".join(running.stderr))
+        assert len(exemplar_lines) > 20
+        for trace, span, value in exemplar_lines:
             amount = int(trace, 16) - 10**12
             check(amount, trace, span)
             assert float(value) in (amount, amount / 2)

@@ -42,8 +42,8 @@ PIECES = {
 
 
 def entries(session: Session) -> dict[tuple[object, ...], object]:
-    (seen,) = (content for content in session.delivery.snapshot() if content.map.name == "seen")
-    return {tuple(key): value for key, value in seen.entries}
+    (snapshot,) = (content for content in session.delivery.snapshot() if content.map.name == "seen")
+    return {tuple(key): value for key, value in snapshot.entries}
 
 
 @all_jdks

@@ -86,8 +86,8 @@ def test_threads_that_fire_take_nothing_of_their_own(jdk: int) -> None:
         with Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
             session.deployer.load(program(SCRIPT))
             for count in counts:
-                taken = asked(running, f"virtual {count}")["heap"] - before[count]
-                assert taken <= BUFFERS + NOISE, count
+                bytes_taken = asked(running, f"virtual {count}")["heap"] - before[count]
+                assert bytes_taken <= BUFFERS + NOISE, count
             session.departure.detach()
 
 

@@ -132,13 +132,13 @@ Happening::step @entry when arg0.missing == 1 {
         running.wait_for("stepped")
         session.departure.detach()
         items = list(session.delivery.items(None))
-    told: Counter[tuple[object, ...]] = Counter()
+    errors: Counter[tuple[object, ...]] = Counter()
     for records in (item.records for item in items if isinstance(item, Records)):
         for record in records:
             *where, count = record.values
             assert isinstance(count, int)
-            told[tuple(where)] += count
-    assert told == {("no-field", 1): 11, ("no-field", 2): 11}
+            errors[tuple(where)] += count
+    assert errors == {("no-field", 1): 11, ("no-field", 2): 11}
     failures = [failure for item in items if isinstance(item, Errors) for failure in item.failures]
     assert sum(failure.count for failure in failures if failure.probe == 2) >= 1
     assert {failure.kind for failure in failures if failure.probe == 2} <= {ErrorKind.DIV_ZERO}

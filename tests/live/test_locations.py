@@ -55,8 +55,8 @@ def traced(jdk: int, tmp_path: Path, script: str) -> Iterator[Tracer]:
 
 def in_order(tracer: Tracer, name: str, values: Callable[[int], Event | None], count: int) -> None:
     """Checks the events of this name: their values are ``values`` of each call, in order."""
-    wanted = [value for value in map(values, range(count)) if value is not None]
-    assert tracer.events(name) == wanted
+    expected = [value for value in map(values, range(count)) if value is not None]
+    assert tracer.events(name) == expected
 
 
 CALLS = r"""

@@ -489,13 +489,13 @@ def test_a_slow_reader_misses_nothing() -> None:
     with traffic() as running, attach_pulled(running.pid) as session:
         session.add("Traffic::serve @entry { print(arg0) }")
         called(running, CALLS)
-        taken: list[Record] = []
-        while len(taken) < CALLS:
+        records: list[Record] = []
+        while len(records) < CALLS:
             for message in session.received(timeout=1):
                 item = session.item(message)
-                taken += item.records if isinstance(item, Records) else []
+                records += item.records if isinstance(item, Records) else []
         receipt = session.detach()
-        assert [record.values[0] for record in taken] == list(range(CALLS))
+        assert [record.values[0] for record in records] == list(range(CALLS))
         assert [(account.produced, account.delivered) for account in receipt.accounts] == [(CALLS, CALLS)]
 
 

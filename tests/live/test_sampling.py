@@ -110,9 +110,9 @@ def test_a_budget_makes_looks_rarer(tmp_path: Path) -> None:
     script = tmp_path / "script.bt"
     script.write_text('@OnSample(100, threads="all") { @seen[thread_name] = count() }')
     with sampled(17) as running, tracing(running.pid, script, "--budget", "0.01%") as tracer:
-        told = tracer.wait_for("probe_error")
-        assert told["kind"] == "fewer-samples"
-        assert told["message"].startswith("one look at the threads takes ")
+        line = tracer.wait_for("probe_error")
+        assert line["kind"] == "fewer-samples"
+        assert line["message"].startswith("one look at the threads takes ")
         assert tracer.stop() == 0
 
 

@@ -379,11 +379,11 @@ def test_a_flood_is_counted_exactly_and_the_rest_is_dropped_not_waited_for() -> 
         session.deployer.load(program('@OnMethod(class="Counted", method="step") { print(arg0, arg1); }'))
         target.send("forever")
         target.wait_for("running")
-        seen = len(values_until(session, lambda result: len(result) > 20_000))
+        count = len(values_until(session, lambda result: len(result) > 20_000))
         receipt = session.departure.detach()
-        seen += len(drained(session, None))
+        count += len(drained(session, None))
     (account,) = receipt.accounts
-    assert account.delivered == seen
+    assert account.delivered == count
     assert account.produced == account.delivered + account.dropped
     assert receipt.clean
 
@@ -398,9 +398,9 @@ def test_a_client_that_stops_reading_bounds_the_queue() -> None:
             "nothing is dropped",
         )
         receipt = session.departure.detach()
-        seen = len(drained(session, None))
+        count = len(drained(session, None))
     (account,) = receipt.accounts
-    assert account.delivered == seen
+    assert account.delivered == count
     assert account.produced == account.delivered + account.dropped
 
 

@@ -23,10 +23,10 @@ def test_a_small_lru_map_keeps_exactly_the_last_used_keys() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         session.deployer.load(program(script))
         called(target)
-        (seen,) = session.delivery.snapshot()
-        wanted = {(number,): Count(1) for number in range(CALLS - 6, CALLS)}
-        assert dict(seen.entries) == {(0,): Count(CALLS + 1), **wanted}
-        assert (seen.evicted, seen.full) == (CALLS - 7, 0)
+        (content,) = session.delivery.snapshot()
+        expected = {(number,): Count(1) for number in range(CALLS - 6, CALLS)}
+        assert dict(content.entries) == {(0,): Count(CALLS + 1), **expected}
+        assert (content.evicted, content.full) == (CALLS - 7, 0)
         assert session.departure.detach().clean
 
 
@@ -36,12 +36,12 @@ def test_a_large_lru_map_keeps_recently_used_keys() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         session.deployer.load(program(script))
         called(target, calls)
-        (seen,) = session.delivery.snapshot()
-        keys = sorted(key[0] for key, _ in seen.entries if isinstance(key[0], int))
+        (content,) = session.delivery.snapshot()
+        keys = sorted(key[0] for key, _ in content.entries if isinstance(key[0], int))
         assert len(keys) == 509
         assert keys[0] == 0
         assert keys[1] > calls - 3 * 509
-        assert (seen.evicted, seen.full) == (calls - 509, 0)
+        assert (content.evicted, content.full) == (calls - 509, 0)
 
 
 def test_keys_that_come_and_go_never_fill_a_map() -> None:
@@ -62,9 +62,9 @@ def test_a_fixed_map_takes_no_new_keys_and_counts_the_dropped_ones() -> None:
     with counted(17) as target, Session.attach(target.pid) as session:
         session.deployer.load(program(script))
         called(target)
-        (seen,) = session.delivery.snapshot()
-        assert dict(seen.entries) == {(0,): Count(CALLS + 1), **{(number,): Count(1) for number in range(1, 7)}}
-        assert (seen.evicted, seen.full) == (0, CALLS - 7)
+        (content,) = session.delivery.snapshot()
+        assert dict(content.entries) == {(0,): Count(CALLS + 1), **{(number,): Count(1) for number in range(1, 7)}}
+        assert (content.evicted, content.full) == (0, CALLS - 7)
 
 
 def test_limits_of_capture() -> None:

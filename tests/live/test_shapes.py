@@ -85,11 +85,11 @@ def test_exact_counts_unchanged_output_empty_stderr(jdk: int, tmp_path: Path) ->
         assert shapes.wait() == 0
         assert shapes.stdout == plain
         assert shapes.stderr == []
-    wanted = expected(plain)
-    seen = tracer.maps()
-    assert {kind: lambdas_together(seen[kind]) for kind in wanted} == wanted
-    everything = sum(wanted["return"].values())
-    assert sum(bucket["count"] for bucket in seen["took"]) == everything
+    expected_counts = expected(plain)
+    maps = tracer.maps()
+    assert {kind: lambdas_together(maps[kind]) for kind in expected_counts} == expected_counts
+    everything = sum(expected_counts["return"].values())
+    assert sum(bucket["count"] for bucket in maps["took"]) == everything
 
 
 @all_jdks
@@ -105,11 +105,11 @@ def test_values_of_every_type(jdk: int, tmp_path: Path) -> None:
             tracer.check_complete()
         assert shapes.stdout == plain
         assert shapes.stderr == []
-    wanted = expected(plain)["entry"]
-    methods = [key for key in wanted if re.match(r"Shapes,(wide|overwrites|parallel|returns)", key)]
+    expected_counts = expected(plain)["entry"]
+    methods = [key for key in expected_counts if re.match(r"Shapes,(wide|overwrites|parallel|returns)", key)]
     assert len(methods) == 14
     assert Counter(tracer.maps()["kept"]) == Counter(
-        {f"{key.removeprefix('Shapes,')},true,0": wanted[key] for key in methods}
+        {f"{key.removeprefix('Shapes,')},true,0": expected_counts[key] for key in methods}
     )
     results = [
         line.split(" = ") for line in plain if re.match(r"returns(Byte|Short|Long|Char|Boolean|Null|Double) ", line)

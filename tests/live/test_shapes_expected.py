@@ -35,6 +35,6 @@ def test_expected_counts_are_those_of_the_debugger() -> None:
     printed = subprocess.run(
         [java, "-cp", shapes, "RunShapes", "53"], input="\n\n", capture_output=True, text=True, check=True
     )
-    wanted = expected(printed.stdout.splitlines())
-    assert wanted["entry"] == +counted["entry"]
-    assert wanted["return"] == +counted["return"]
+    expected_counts = expected(printed.stdout.splitlines())
+    assert expected_counts["entry"] == +counted["entry"]
+    assert expected_counts["return"] == +counted["return"]

@@ -90,11 +90,11 @@ def test_spans_are_part_of_the_trace_of_the_application(arguments: tuple[str, ..
             continue
         assert span.status.code == Status.STATUS_CODE_ERROR
         (event,) = span.events
-        told = attributes(list(event.attributes))
+        span_attributes = attributes(list(event.attributes))
         assert event.name == "exception"
-        assert told["exception.type"] == "java.lang.IllegalStateException"
-        assert told["exception.message"] == f"order {number(span)}"
-        assert "\tat NestedSpans.fail" in str(told["exception.stacktrace"])
+        assert span_attributes["exception.type"] == "java.lang.IllegalStateException"
+        assert span_attributes["exception.message"] == f"order {number(span)}"
+        assert "\tat NestedSpans.fail" in str(span_attributes["exception.stacktrace"])
 
 
 def test_the_same_methods_as_spans_of_both() -> None:
@@ -105,14 +105,14 @@ def test_the_same_methods_as_spans_of_both() -> None:
         spans = [span for _, span in running.spans]
     by_id = {span.span_id: span for span in spans}
     stores = [span for span in spans if span.name == "NestedSpans.store"]
-    ours = [span for span in stores if attributes(list(span.attributes)).get("by") == "btpy"]
-    theirs = [span for span in stores if span not in ours]
-    assert len(ours) == 103
-    assert len(theirs) == 104
-    assert Counter(span.parent_span_id for span in theirs) - Counter(span.parent_span_id for span in ours) == {
-        theirs[0].parent_span_id: 1  # spans of the request before btpy
+    btpy_spans = [span for span in stores if attributes(list(span.attributes)).get("by") == "btpy"]
+    sdk_spans = [span for span in stores if span not in btpy_spans]
+    assert len(btpy_spans) == 103
+    assert len(sdk_spans) == 104
+    assert Counter(span.parent_span_id for span in sdk_spans) - Counter(span.parent_span_id for span in btpy_spans) == {
+        sdk_spans[0].parent_span_id: 1  # spans of the request before btpy
     }
-    assert {by_id[span.parent_span_id].name for span in ours} == {"NestedSpans.request"}
+    assert {by_id[span.parent_span_id].name for span in btpy_spans} == {"NestedSpans.request"}
 
 
 def test_a_trace_that_is_not_sampled_gets_no_spans() -> None:
@@ -164,7 +164,10 @@ def test_the_sdk_without_an_agent() -> None:
         spans = [span for _, span in running.spans]
     assert len(spans) == 38  # 40 calls, two of them in a trace that is not sampled
     for span in spans:
-        told = attributes(list(span.attributes))
-        if told["trace"] is not None:
-            assert (span.trace_id.hex(), span.parent_span_id.hex()) == (told["trace"], told["parent"])
+        span_attributes = attributes(list(span.attributes))
+        if span_attributes["trace"] is not None:
+            assert (span.trace_id.hex(), span.parent_span_id.hex()) == (
+                span_attributes["trace"],
+                span_attributes["parent"],
+            )
     assert sum(not span.parent_span_id for span in spans) == 4

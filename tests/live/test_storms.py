@@ -84,12 +84,12 @@ def test_a_server_starts_while_all_its_classes_are_woven(jdk: int, tmp_path: Pat
             server.wait_for("ready")
             server.send()
             server.wait_for("done")
-            said = initialized(log)
-            waited(lambda: said <= set(counts(session)), "an initialisation that was not counted")
+            messages = initialized(log)
+            waited(lambda: messages <= set(counts(session)), "an initialisation that was not counted")
             result = counts(session)
             receipt = session.departure.detach()
         assert receipt.clean
-    assert len(said) > 500
+    assert len(messages) > 500
     assert set(result) <= initialized(log)  # some threads of the server continue
     assert set(result.values()) == {Count(1)}
 

@@ -276,8 +276,8 @@ def test_sums(fleet: Fleet, engine: SqlOf) -> None:
 
 def test_histograms_bucket_by_bucket(fleet: Fleet, engine: SqlOf) -> None:
     rows = engine.ask("SELECT KEY, btpy_buckets(MERGED) FROM TOTALS WHERE map = '@by' GROUP BY keys")
-    found = {key: [(part["low"], part["high"], part["count"]) for part in buckets] for key, buckets in rows}
-    assert found == {
+    buckets_by_key = {key: [(part["low"], part["high"], part["count"]) for part in buckets] for key, buckets in rows}
+    assert buckets_by_key == {
         key: [(part["min"], part["max"], part["count"]) for part in buckets]
         for key, buckets in fleet.live.maps["@by"].items()
     }
@@ -298,8 +298,8 @@ def test_percentiles(fleet: Fleet, engine: SqlOf) -> None:
 def test_linear_buckets(fleet: Fleet, engine: SqlOf) -> None:
     ((bounds, counts),) = engine.ask("SELECT bounds, ADDED FROM TOTALS WHERE map = '@line' GROUP BY bounds")
     limits = [None, *bounds, None]
-    found = [(limits[at], limits[at + 1], count) for at, count in enumerate(counts) if count]
-    assert found == [(part.get("min"), part.get("max"), part["count"]) for part in fleet.live.maps["@line"]]
+    buckets_by_key = [(limits[at], limits[at + 1], count) for at, count in enumerate(counts) if count]
+    assert buckets_by_key == [(part.get("min"), part.get("max"), part["count"]) for part in fleet.live.maps["@line"]]
 
 
 def test_different_values(fleet: Fleet, engine: SqlOf) -> None:
@@ -309,8 +309,8 @@ def test_different_values(fleet: Fleet, engine: SqlOf) -> None:
 def test_most_frequent_values(fleet: Fleet, engine: SqlOf) -> None:
     ((listed,),) = engine.ask("SELECT TOP FROM TOTALS WHERE map = '@top'")
     top = fleet.live.maps["@top"]["values"]
-    found = {int(entry["value"]): (entry["count"], entry["error"]) for entry in listed}
-    assert {entry["value"]: found[entry["value"]] for entry in top} == {
+    buckets_by_key = {int(entry["value"]): (entry["count"], entry["error"]) for entry in listed}
+    assert {entry["value"]: buckets_by_key[entry["value"]] for entry in top} == {
         entry["value"]: (entry["count"], entry["error"]) for entry in top
     }
     assert [entry["count"] for entry in listed[: len(top)]] == [entry["count"] for entry in top]

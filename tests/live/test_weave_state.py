@@ -88,7 +88,7 @@ def test_a_class_prewoven_without_changes_may_be_loaded_again() -> None:
 def test_answers_do_not_use_the_sites_of_prewoven_classes() -> None:
     weave_state = WeaveState(1, "17.0.15")
     first = weave_state.first_prewoven_site()
-    taken = weave_state.take_sites(7)
+    sites = weave_state.take_sites(7)
     prewoven(weave_state, "acme.Till", 3)
-    assert taken > first + 3
+    assert sites > first + 3
     assert weave_state.first_prewoven_site() == first + 3

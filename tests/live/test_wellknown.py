@@ -24,5 +24,5 @@ def test_as_java_writes_them(jdk: int) -> None:
             program.send()
             program.wait_for("done")
             shown, _ = tracer.communicate(timeout=PATIENCE)
-    said = [line.removeprefix("value ") for line in program.stdout if line.startswith("value ")]
-    assert shown.splitlines() == [*said, "Known$Refused: by the bank {code=51}"]
+    java_values = [line.removeprefix("value ") for line in program.stdout if line.startswith("value ")]
+    assert shown.splitlines() == [*java_values, "Known$Refused: by the bank {code=51}"]

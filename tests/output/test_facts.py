@@ -270,8 +270,8 @@ def rated_of(lines: Sequence[Line]) -> int:
 
 def compare(line: Line, wanted: Line) -> None:
     """Compares a line with ``wanted``, after adding the line's figures about skipped hits to ``wanted``."""
-    told = ("skips", "intervals", "estimated") if line["type"] == "sample_of" else ("skips", "intervals")
-    estimates = {name: line[name] for name in told if name in line}
+    fields = ("skips", "intervals", "estimated") if line["type"] == "sample_of" else ("skips", "intervals")
+    estimates = {name: line[name] for name in fields if name in line}
     assert {name: value for name, value in line.items() if name not in estimates} == wanted
     for name, skips in estimates.get("skips", {}).items():
         assert name.removeprefix("@") in WITH_KEYS, "the other probes look at every hit"
@@ -303,13 +303,13 @@ def check_lines(lines: Sequence[Line], facts: Facts, pid: int | None = None) -> 
     rated = rated_of(lines) if pid is None else None
     timed = [line for line in lines if "ts" in line]
     expected = timed_lines(facts, first)
-    for line, wanted in zip(timed, expected, strict=True):
-        compare(line, wanted)
+    for line, expected_line in zip(timed, expected, strict=True):
+        compare(line, expected_line)
     kinds = ["attached_probes", "probe_error", "lost"]
     others = summed([line for line in lines if line["type"] in kinds])
     others.sort(key=lambda line: (kinds.index(line["type"]), line.get("cause", ""), line.get("probe", "")))
-    for line, wanted in zip(others, other_lines(first), strict=True):
-        assert line == wanted
+    for line, expected_line in zip(others, other_lines(first), strict=True):
+        assert line == expected_line
     expected += other_lines(first)
     if rated is not None:
         assert 1 <= rated <= CALLS
@@ -566,10 +566,10 @@ def check_tables(facts: Facts, found: dict[str, tuple[list[str], list[list[Any]]
             shown = [row for row in shown if row[0] not in (null, None)] + [
                 row for row in shown if row[0] in (null, None)
             ]
-        for row, wanted in zip(shown, rows, strict=True):
+        for row, expected_row in zip(shown, rows, strict=True):
             if null is not None:
-                row = [cell(text, value, null=null) for text, value in zip(row, wanted, strict=True)]
-            assert row == wanted, name
+                row = [cell(text, value, null=null) for text, value in zip(row, expected_row, strict=True)]
+            assert row == expected_row, name
 
 
 @pytest.mark.parametrize(("format_", "null"), [("csv", ""), ("tsv", "\\N")])
@@ -593,14 +593,14 @@ def test_logfmt() -> None:
             if "level" not in pairs:
                 rows.setdefault(pairs.get("map") or pairs.pop("event", "print"), []).append(pairs)
         assert warned == CALLS
-        found = {}
+        lines_by_type = {}
         for name, of_name in rows.items():
             columns = ["time"] if any("time" in row for row in of_name) else []
             columns += [key for key in of_name[-1] if key not in ("time", "map", "skipped", "low", "high")]
             columns += ["skipped", "low", "high"] if name.startswith("@") else []
             shown = [{"time": "ts", "msg": "text", "pid_2": "pid"}.get(column, column) for column in columns]
-            found[name] = shown, [[row.get(column, "") for column in columns] for row in of_name]
-        check_tables(run.facts[0], found, "")
+            lines_by_type[name] = shown, [[row.get(column, "") for column in columns] for row in of_name]
+        check_tables(run.facts[0], lines_by_type, "")
 
 
 @pytest.mark.parametrize("format_", ["parquet", "arrow"])
@@ -702,8 +702,8 @@ def test_chrome() -> None:
     assert {event["name"].partition(":")[0].removeprefix("@") for event in estimates} == {*WITH_KEYS}
     assert all(event["args"]["factor"] == 2 and event["args"]["skipped"] <= CALLS for event in estimates)
     shown = [event for event in rest if event["ph"] != "C" and event not in estimates]
-    for event, wanted in zip(shown, expected, strict=True):
-        assert event == wanted
+    for event, expected_event in zip(shown, expected, strict=True):
+        assert event == expected_event
 
     final = final_maps(facts, next(e["args"]["@rated"] for e in rest if e["name"] == "@rated"))
     counters = [event for event in rest if event["ph"] == "C"]
@@ -836,8 +836,8 @@ def budget_lines() -> list[Line]:
     for line in steps:
         sampled = Between(2, 1 << 40) if line["step"] == "sampled" else 0
         expected = {"v": 1, "type": "budget", "probe": "hot", "step": line["step"], "one_in": sampled}
-        taken = Between(share, 64) if line["step"] in ("prints-less", "sampled", "disabled") else Between(0, 64)
-        assert line == {**expected, "taken": taken, "allowed": share}
+        bounds = Between(share, 64) if line["step"] in ("prints-less", "sampled", "disabled") else Between(0, 64)
+        assert line == {**expected, "taken": bounds, "allowed": share}
     (end,) = tracer.of("end")
     (hot,) = end["probes"]
     lost = sum(line["count"] for line in tracer.of("lost") if line["cause"] == "budget")

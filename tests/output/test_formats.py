@@ -199,7 +199,7 @@ def test_without_pyarrow_the_extra_is_named(
 
 
 def test_settings_that_exclude_each_other(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    for arguments, said in (
+    for arguments, message in (
         (("-f", "json", "-o", "x.json", "--append"), "--append cannot continue a file of format json"),
         (("-f", "flame", "-o", "x.html", "--rotate", "1MB"), "--rotate does not fit the format flame"),
         (("-f", "ndjson", "--rotate", "1MB"), "--rotate needs -o FILE"),
@@ -210,7 +210,7 @@ def test_settings_that_exclude_each_other(tmp_path: Path, capfd: pytest.CaptureF
         (("-f", "csv"), "csv has one set of columns"),
     ):
         assert replay(*arguments) == 2
-        assert said in capfd.readouterr().err
+        assert message in capfd.readouterr().err
 
 
 def test_a_disk_that_is_full(capfd: pytest.CaptureFixture[str]) -> None:

@@ -321,16 +321,16 @@ def test_maps_side_by_side() -> None:
 
 def test_maps_of_libraries_side_by_side() -> None:
     """Headings name the library only where that tells columns apart; ``by=`` always names it."""
-    ours = named("hits", contents(MapKind.COUNT, (("/a",), Count(7)), (("/b",), Count(3))))
-    theirs = named("web.hits", contents(MapKind.COUNT, (("/a",), Count(11)), (("/b",), Count(13))))
+    own_map = named("hits", contents(MapKind.COUNT, (("/a",), Count(7)), (("/b",), Count(3))))
+    library_map = named("web.hits", contents(MapKind.COUNT, (("/a",), Count(11)), (("/b",), Count(13))))
     took = named("web.took", contents(MapKind.SUM, (("/a",), Total(5, 17, 0.0)), (("/b",), Total(1, 19, 0.0))))
     text = MapText(ValueText(context().stacks, Style()), Style())
-    assert text.joined([ours, theirs, took], TableOptions(by="web.hits")) == [
+    assert text.joined([own_map, library_map, took], TableOptions(by="web.hits")) == [
         "    hits  web.hits  took",
         "/b     3        13    19",
         "/a     7        11    17",
     ]
-    assert text.joined([theirs, took], TableOptions(by="web.took"))[:2] == ["    hits  took", "/b    13    19"]
+    assert text.joined([library_map, took], TableOptions(by="web.took"))[:2] == ["    hits  took", "/b    13    19"]
 
 
 def named(name: str, content: MapContent) -> MapContent:

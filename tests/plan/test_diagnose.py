@@ -156,18 +156,18 @@ def at_lines(first: int, last: int) -> Probe:
 
 def test_lines_of_other_sources_are_answered_with_the_right_numbers() -> None:
     inlined = MappedLines("shop.OrdersKt", "Orders.kt", ((57, "Timing.kt", 7),), "", ())
-    told = diagnose.lines_of_others(at_lines(57, 57), [inlined])
-    assert told.message == "line 57 of shop.OrdersKt comes from another line of the source"
-    assert told.primary.text == "57 is line 7 of Timing.kt"
-    assert (told.severity, told.help) == (Severity.WARNING, ())
+    notes = diagnose.lines_of_others(at_lines(57, 57), [inlined])
+    assert notes.message == "line 57 of shop.OrdersKt comes from another line of the source"
+    assert notes.primary.text == "57 is line 7 of Timing.kt"
+    assert (notes.severity, notes.help) == (Severity.WARNING, ())
     many = replace(inlined, mapped=tuple((57 + n, "Timing.kt", 7 + n) for n in range(5)))
-    told = diagnose.lines_of_others(at_lines(1, 70), [many])
-    assert told.message == "some of lines 1..70 of shop.OrdersKt come from other lines of the source"
-    assert told.primary.text.endswith("59 is line 9 of Timing.kt, and 2 more")
+    notes = diagnose.lines_of_others(at_lines(1, 70), [many])
+    assert notes.message == "some of lines 1..70 of shop.OrdersKt come from other lines of the source"
+    assert notes.primary.text.endswith("59 is line 9 of Timing.kt, and 2 more")
     elsewhere = MappedLines("shop.OrdersKt", "Orders.kt", (), "Orders.kt", (61, 57))
-    told = diagnose.lines_of_others(at_lines(12, 12), [elsewhere])
-    assert told.message == "shop.OrdersKt has more code from line 12 of Orders.kt"
-    assert told.help == ("code from line 12 of Orders.kt is there as  LINE(57), LINE(61)",)
+    notes = diagnose.lines_of_others(at_lines(12, 12), [elsewhere])
+    assert notes.message == "shop.OrdersKt has more code from line 12 of Orders.kt"
+    assert notes.help == ("code from line 12 of Orders.kt is there as  LINE(57), LINE(61)",)
 
 
 def test_an_interface_of_lambdas_is_answered_with_their_bodies_and_calls() -> None:

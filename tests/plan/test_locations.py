@@ -227,11 +227,11 @@ def test_a_line_without_code_is_answered_with_the_nearest_that_have_some(places:
     script = planner("LINE(1)", "print(1);", "lines")
     ((_, operations),) = script.looked_through(0, places)
     lines = [line for _, line in operations.lines]
-    said = diagnose.no_line(script.program.probes[0], "Places::lines", lines)
-    assert said.code == "BT306"
-    assert said.message == "Places::lines has no code at line 1"
+    diagnostic = diagnose.no_line(script.program.probes[0], "Places::lines", lines)
+    assert diagnostic.code == "BT306"
+    assert diagnostic.message == "Places::lines has no code at line 1"
     near = ", ".join(map(str, sorted(set(lines))[:6]))
-    assert said.help == (f"nearest lines with code: {near}  (of {min(lines)}..{max(lines)})",)
+    assert diagnostic.help == (f"nearest lines with code: {near}  (of {min(lines)}..{max(lines)})",)
 
 
 def test_an_operation_that_is_not_there_is_answered_with_those_that_are(places: ClassFile) -> None:
@@ -239,9 +239,9 @@ def test_an_operation_that_is_not_there_is_answered_with_those_that_are(places: 
     ((_, operations),) = script.looked_through(0, places)
     there = locations.described(script.program.probes[0].attachment.points[0], operations)  # type: ignore[union-attr]
     assert there == ["Places::fails", "java.lang.IllegalStateException::getMessage"]
-    said = diagnose.no_operation(script.program.probes[0], 1, there)
-    assert (said.code, said.message) == ("BT307", "the matching method contains no CALL(Places::failz)")
-    assert said.help == ("the code has: Places::fails",)
+    diagnostic = diagnose.no_operation(script.program.probes[0], 1, there)
+    assert (diagnostic.code, diagnostic.message) == ("BT307", "the matching method contains no CALL(Places::failz)")
+    assert diagnostic.help == ("the code has: Places::fails",)
     dotted = planner('CALL(class="Places.fails")', "print(1);", "callsFailing").program.probes[0]
     assert diagnose.no_operation(dotted, 1, there).help == ("write Places::fails",)
     arrays = planner('NEWARRAY(type="long[]")', "print(1);", "callsFailing").program.probes[0]

@@ -161,20 +161,20 @@ def traced(process: Target, script: str, requests: int) -> tuple[dict[str, int],
         session.deployer.load(program(script), missing="ignore", allow=["core"])
         process.send(f"{requests} {CLIENTS}")
         kinds = process.wait_for("handled").partition(" ")[2].split(",")
-        (seen,) = (content for content in session.delivery.snapshot() if content.map.name == "seen")
+        (snapshot,) = (content for content in session.delivery.snapshot() if content.map.name == "seen")
         assert session.departure.detach().clean
         failures = [f for item in session.delivery.items(None) if isinstance(item, Errors) for f in item.failures]
         assert failures == []
     pieces = {kind: int(number) for kind, _, number in (kind.rpartition("=") for kind in kinds)}
-    counts: dict[tuple[object, ...], object] = {tuple(key): value for key, value in seen.entries}
+    counts: dict[tuple[object, ...], object] = {tuple(key): value for key, value in snapshot.entries}
     counts.pop(("after others", "outside"), None)
     return pieces, counts
 
 
 def follow(framework: Framework, requests: int, *arguments: str) -> None:
     with running(framework, *arguments) as process:
-        pieces, seen = traced(process, f"import btpy.{framework.library};{framework.script}", requests)
-        assert seen == framework.all_right(pieces, requests)
+        pieces, counts = traced(process, f"import btpy.{framework.library};{framework.script}", requests)
+        assert counts == framework.all_right(pieces, requests)
         assert [line for line in process.stderr if not line.startswith(("SLF4J", "WARNING: "))] == []
 
 
@@ -228,8 +228,8 @@ def test_each_probe_is_needed(library: str) -> None:
 
 def is_followed(framework: Framework, script: str) -> bool:
     with running(framework) as process:
-        pieces, seen = traced(process, script, FEW)
-    return seen == framework.all_right(pieces, FEW)
+        pieces, counts = traced(process, script, FEW)
+    return counts == framework.all_right(pieces, FEW)
 
 
 SUSPENDING = """

@@ -165,12 +165,12 @@ def check_processes(tracer: Tracer) -> None:
 
 
 def check_buffers_and_reflection(tracer: Tracer) -> None:
-    made, live = columns(tracer, "buffers.@made"), columns(tracer, "buffers.@live")
-    gone, kept, mapped = (
+    allocated_buffers, live = columns(tracer, "buffers.@made"), columns(tracer, "buffers.@live")
+    freed_buffers, kept_buffers, mapped = (
         f"{kind} Computing.buffers:{line}" for kind, line in (("direct", 118), ("direct", 121), ("mapped", 126))
     )
-    assert (made[gone], made[kept], made[mapped]) == (11, 2, 5)
-    assert (live[gone], live[kept], live[mapped]) == (0, 2 * 10_007, 5 * 4099)
+    assert (allocated_buffers[freed_buffers], allocated_buffers[kept_buffers], allocated_buffers[mapped]) == (11, 2, 5)
+    assert (live[freed_buffers], live[kept_buffers], live[mapped]) == (0, 2 * 10_007, 5 * 4099)
     calls, lookups = columns(tracer, "reflection.@calls"), columns(tracer, "reflection.@lookups")
     assert calls["String.length Computing.reflection:143"] == 37
     assert calls["ArrayList.<init> Computing.reflection:147"] == 11

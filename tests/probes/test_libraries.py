@@ -220,10 +220,10 @@ def test_locks_sees_monitors_and_their_owners_by_default(jdk: int, tmp_path: Pat
         }
         assert tracer.printed() == ["waiter holder"] * 18
         # The holder's place depends on the moment of the sample; a waiter may hold the lock while others still wait.
-        held = {tuple(key.split(",")[:2]) for key in tracer.maps()["locks.@holders"]}
+        lock_keys = {tuple(key.split(",")[:2]) for key in tracer.maps()["locks.@holders"]}
         monitors = {("Class", "holder"), ("StringBuilder", "holder")}
-        assert monitors <= held
-        assert {lock for lock, _ in held} <= {"Class", "StringBuilder", "ReentrantLock"}
+        assert monitors <= lock_keys
+        assert {lock for lock, _ in lock_keys} <= {"Class", "StringBuilder", "ReentrantLock"}
 
 
 @jdks_since_17

@@ -58,8 +58,8 @@ def test_a_file_that_is_cut_off_is_read_up_to_the_last_whole_chunk(
     ends = [len(written(file, chunks[: n + 1], compress=compress)) for n in range(len(chunks))]
     at = HEAD + cut % (len(whole) - HEAD)
     result, torn = read(whole[:at])
-    kept = sum(end <= at for end in ends)
-    assert result == [entry for chunk in chunks[:kept] for entry in chunk]
+    whole_chunks = sum(end <= at for end in ends)
+    assert result == [entry for chunk in chunks[:whole_chunks] for entry in chunk]
     assert (torn == "") == (at in (HEAD, *ends))
 
 
@@ -129,12 +129,12 @@ def test_messages_that_are_not_as_btpy_writes_them(
 ) -> None:
     """Damage with the right checksum gives an error or odd output, but no crash and no hang."""
     changed = [(entry.code, bytearray(entry.payload)) for entry in entries()]
-    for which, at, put in changes:
-        _, payload = changed[which % len(changed)]
+    for message, at, put in changes:
+        _, payload = changed[message % len(changed)]
         at = at % (len(payload) + 1)
         payload[at : at + len(put)] = put
         if not put:
-            del changed[which % len(changed) or 1 :]
+            del changed[message % len(changed) or 1 :]
     assert replayed(tmp_path / "x.btz", [(code, bytes(payload)) for code, payload in changed], capfd) in (0, 1, 2)
 
 

@@ -33,10 +33,10 @@ def test_tables_and_stacks_are_those_of_the_recording(tmp_path: Path) -> None:
     for only in ("step", "@stats", "@top"):
         assert replay(GOLDEN, "-o", tmp_path / "lines.csv", "--only", only) == 0
         assert replay(recording, "-o", tmp_path / "recording.csv", "--only", only) == 0
-        ours, theirs = (
+        replay_records, run_records = (
             list(csv.DictReader((tmp_path / f"{name}.csv").read_text().splitlines())) for name in ("lines", "recording")
         )
-        assert ours == theirs
+        assert replay_records == run_records
     assert replay(GOLDEN, "-o", tmp_path / "x.folded", "--only", "step") == 0
     assert (tmp_path / "x.folded").read_text() == "Counted.main;Counted.step 11\n"
 
@@ -44,9 +44,11 @@ def test_tables_and_stacks_are_those_of_the_recording(tmp_path: Path) -> None:
 def test_printed_lines_are_those_of_the_run(tmp_path: Path) -> None:
     assert replay(GOLDEN, "-o", tmp_path / "text") == 0
     shown = (tmp_path / "text").read_text().splitlines()
-    wanted = GOLDEN.with_suffix(".text").read_text().splitlines()
+    expected = GOLDEN.with_suffix(".text").read_text().splitlines()
     for start in ("entry abc", "held", "step name", "@linear", "@calls"):
-        assert [line for line in shown if line.startswith(start)] == [line for line in wanted if line.startswith(start)]
+        assert [line for line in shown if line.startswith(start)] == [
+            line for line in expected if line.startswith(start)
+        ]
 
 
 def test_lines_that_btpy_did_not_write(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

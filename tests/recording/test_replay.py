@@ -29,11 +29,11 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "recording"
 def test_a_replay_equals_the_output_of_the_run_byte_for_byte(tmp_path: Path, format_: str) -> None:
     live, file = tmp_path / "live", tmp_path / "run.btz"
     with finished("-f", format_, "-o", live, "--record", file) as tracer:
-        said = [line for line in tracer.stderr if line.startswith("warning")]
+        message = [line for line in tracer.stderr if line.startswith("warning")]
     replayed = replay(file, "-f", format_)
     assert replayed.returncode == 0, replayed.stderr
     assert replayed.stdout == live.read_bytes()
-    assert [line for line in replayed.stderr.decode().splitlines() if line.startswith("warning")] == said
+    assert [line for line in replayed.stderr.decode().splitlines() if line.startswith("warning")] == message
     if format_ == "ndjson":
         lines = [json.loads(line) for line in live.read_text().splitlines()]
         assert sum(line["type"] == "event" and line["name"] == "step" for line in lines) == CALLS
@@ -114,7 +114,7 @@ def test_mistakes_in_the_command_line(tmp_path: Path) -> None:
     older, newer = tmp_path / "older.btz", tmp_path / "newer.btz"
     older.write_bytes(data[:8] + b"\x00\x01" + data[10:])
     newer.write_bytes(data[:8] + b"\x7f\x00" + data[10:])
-    for arguments, status, said in (
+    for arguments, status, message in (
         ((tmp_path / "none.btz",), 2, "cannot read"),
         ((other,), 2, "is not a recording of btpy"),
         (
@@ -129,7 +129,7 @@ def test_mistakes_in_the_command_line(tmp_path: Path) -> None:
     ):
         done = replay(*arguments)
         assert done.returncode == status, (arguments, done.stderr)
-        assert said in done.stderr.decode(), (arguments, done.stderr)
+        assert message in done.stderr.decode(), (arguments, done.stderr)
 
 
 def test_a_recording_beside_a_closed_output_has_its_end(tmp_path: Path) -> None:
@@ -187,14 +187,14 @@ def test_recordings_of_several_jvms_are_one_run(tmp_path: Path) -> None:
         assert [n for pid, n in events if pid == other.pid] == [*range(53)]
     older, data = tmp_path / "older.btz", files[1].read_bytes()
     older.write_bytes(data[:8] + b"\x00\x03" + data[10:])
-    for arguments, said in (
+    for arguments, message in (
         ((files[0], files[0]), "are of one JVM"),
         ((files[0], older), "is of another version of btpy than"),
         ((files[0], GOLDEN / "every_kind.btz"), "is of another script than"),
         ((*files, "-f", "folded"), "folded is one document about one JVM"),
     ):
         refused = replay(Path(str(arguments[0])), *arguments[1:])
-        assert (refused.returncode, said in refused.stderr.decode()) == (2, True), refused.stderr
+        assert (refused.returncode, message in refused.stderr.decode()) == (2, True), refused.stderr
 
 
 def test_a_part_of_a_recording_reports_its_malformed_records() -> None:

@@ -37,12 +37,12 @@ def classes(text: str) -> list[str]:
 def test_colours_are_those_of_the_editors(path: Path) -> None:
     text = path.read_text()
     assert "".join(piece for _, piece in coloured(text)) == text
-    ours = classes(text)
+    own_classes = classes(text)
     for at, token, value in BtpyLexer().get_tokens_unprocessed(text):
-        for name, theirs in SAME.items():
-            if ours[at] == name and value.strip() and name not in ("string", "comment"):
+        for name, editor_classes in SAME.items():
+            if own_classes[at] == name and value.strip() and name not in ("string", "comment"):
                 place = f"{text.count(chr(10), 0, at) + 1}: {value!r} {token}"
-                assert any(token in kind for kind in theirs) or token in String, place  # type: ignore[comparison-overlap]
+                assert any(token in kind for kind in editor_classes) or token in String, place  # type: ignore[comparison-overlap]
 
 
 def test_a_location_behind_types_of_parameters_is_one() -> None:

@@ -185,8 +185,8 @@ def test_completion_that_fails_completes_nothing(monkeypatch: pytest.MonkeyPatch
     def broken(*_: object) -> None:
         raise RuntimeError("of completion")
 
-    told: list[str] = []
+    messages: list[str] = []
     monkeypatch.setattr("btpy.repl.prompt.candidates", broken)
-    completer = Completions(Listener(), lambda what, error: told.append(f"{what}: {error}"))
+    completer = Completions(Listener(), lambda what, error: messages.append(f"{what}: {error}"))
     assert list(completer.get_completions(Document("Pr"), CompleteEvent(completion_requested=True))) == []
-    assert told == ["completion: of completion"]
+    assert messages == ["completion: of completion"]

@@ -90,8 +90,8 @@ class Outcome:
     ) -> MapContent:
         """``flush``: the content that this flush took; None: the content at the end."""
         declared = Map(id_, f"m{id_}", kind, keys, ANY, precision, parameters=parameters)
-        which = "" if flush is None else f".{flush}"
-        return decode_content(self._bytes(f"{scenario}.map{id_}{which}"), {id_: declared})
+        suffix = "" if flush is None else f".{flush}"
+        return decode_content(self._bytes(f"{scenario}.map{id_}{suffix}"), {id_: declared})
 
 
 def _string(data: bytes, at: int) -> tuple[str, int]:

@@ -114,8 +114,8 @@ def test_compound_keys(outcome: Outcome) -> None:
 def test_a_full_map_counts_dropped_keys(outcome: Outcome) -> None:
     content = outcome.map("full", 0, MapKind.COUNT, 1)
     assert 1000 <= len(content.entries) < 1000 + 8  # each writer may pass the capacity by one
-    kept = sum(value.n for _, value in content.entries if isinstance(value, Count))
-    assert kept + content.full == 8 * 2000
+    count = sum(value.n for _, value in content.entries if isinstance(value, Count))
+    assert count + content.full == 8 * 2000
     assert sum(row.map_full for row in outcome.counters("full").values()) > 0
 
 

@@ -23,7 +23,7 @@ def test_delivered_and_dropped_are_all_that_was_produced(outcome: Outcome) -> No
 
 
 def test_records_are_whole_and_come_once(outcome: Outcome) -> None:
-    seen: dict[int, list[int]] = defaultdict(list)
+    numbers_by_writer: dict[int, list[int]] = defaultdict(list)
     named = 0
     for record in outcome.records("overflow"):
         index, complement = record.values
@@ -31,9 +31,9 @@ def test_records_are_whole_and_come_once(outcome: Outcome) -> None:
         assert complement == ~index
         assert record.thread in (f"writer-{record.probe}", "")  # the record with the name may have met full buffers
         named += record.thread != ""
-        seen[record.probe].append(index)
+        numbers_by_writer[record.probe].append(index)
     assert named > 0
-    for indices in seen.values():
+    for indices in numbers_by_writer.values():
         assert len(set(indices)) == len(indices)
 
 

@@ -155,10 +155,10 @@ class TestThreadValues:
         assert outcome.fact("thread-values", fact) == "true"
 
     def test_no_more_threads_than_there_is_room_for(self, outcome: Outcome) -> None:
-        kept = int(outcome.fact("thread-values", "kept"))
-        assert 15_000 < kept <= 16_384
-        assert int(outcome.fact("thread-values", "refused")) == 20_000 - kept
-        assert outcome.errors("thread-values")[1, 777, 6].count == 20_000 - kept
+        count = int(outcome.fact("thread-values", "kept"))
+        assert 15_000 < count <= 16_384
+        assert int(outcome.fact("thread-values", "refused")) == 20_000 - count
+        assert outcome.errors("thread-values")[1, 777, 6].count == 20_000 - count
 
     def test_threads_that_ended_give_their_room_back(self, outcome: Outcome) -> None:
         assert int(outcome.fact("thread-values", "kept-again")) == 8_000

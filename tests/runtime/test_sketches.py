@@ -35,8 +35,8 @@ def test_the_most_frequent_values_with_their_bounds(outcome: Outcome) -> None:
     assert value.n == 2 * WRITERS * ROUNDS
     exact = Counter(f"value-{((i + 1) & -(i + 1)).bit_length() - 1}" for i in range(ROUNDS) for _ in range(WRITERS))
     for frequent in value.values:
-        seen = exact.get(str(frequent.value), 1)
-        assert frequent.least <= seen <= frequent.count, frequent
+        exact_count = exact.get(str(frequent.value), 1)
+        assert frequent.least <= exact_count <= frequent.count, frequent
     listed = {frequent.value for frequent in value.values}
     assert all(count <= value.unseen for name, count in exact.items() if name not in listed)
     assert [frequent.value for frequent in value.shown[:4]] == ["value-0", "value-1", "value-2", "value-3"]

@@ -58,13 +58,13 @@ def test_unguarded_methods_call_nothing_traceable(classes: Path) -> None:
     # of JDK 12 and later stands for both versions of it.
     guarded = {"Aggregation.claim", "Keys.same", "Keys.hash", "Keys.store", "Spans.open"}
     pending = sorted(roots)
-    seen: set[str] = set()
+    visited_methods: set[str] = set()
     wrong: set[tuple[str, str]] = set()
     while pending:
         method = pending.pop()
-        if method in seen or any(method.startswith(f"btpy/runtime/{name}:") for name in guarded):
+        if method in visited_methods or any(method.startswith(f"btpy/runtime/{name}:") for name in guarded):
             continue
-        seen.add(method)
+        visited_methods.add(method)
         for callee in graph[method]:
             if callee.startswith("btpy/runtime/Memory."):
                 pending.append(callee.replace("/Memory.", "/InternalMemory.") if "instance" not in callee else callee)
@@ -73,4 +73,4 @@ def test_unguarded_methods_call_nothing_traceable(classes: Path) -> None:
             elif callee not in NATIVE and not callee.startswith(NEVER_WOVEN):
                 wrong.add((method, callee))
     assert wrong == set()
-    assert "btpy/runtime/EventBuffer.claim:(IIJJ)J" in seen
+    assert "btpy/runtime/EventBuffer.claim:(IIJJ)J" in visited_methods

@@ -145,8 +145,8 @@ def _of_runtime(home: Path) -> dict[str, bytes]:
         return {name: read() for module, name, read in jimage.classes(modules) if module == "java.base"}
     archives = [home / "lib" / "rt.jar", home / "jre" / "lib" / "rt.jar"]
     with zipfile.ZipFile(next(path for path in archives if path.exists())) as archive:
-        wanted = ("java/", "sun/nio/", "sun/misc/", "sun/util/")
-        names = [name for name in archive.namelist() if name.startswith(wanted) and name.endswith(".class")]
+        prefixes = ("java/", "sun/nio/", "sun/misc/", "sun/util/")
+        names = [name for name in archive.namelist() if name.startswith(prefixes) and name.endswith(".class")]
         return {name.removesuffix(".class"): archive.read(name) for name in names}
 
 
@@ -531,14 +531,14 @@ class _Run:
 
     def _reaches(self, start: int, goal: int) -> bool:
         """Whether a path leads there that avoids the dominators of the start; the loops of dominators have a header."""
-        seen: set[int] = set()
+        visited: set[int] = set()
         pending = [start]
         while pending:
             at = pending.pop()
             if at == goal:
                 return True
-            if at not in seen:
-                seen.add(at)
+            if at not in visited:
+                visited.add(at)
                 after, handlers = self._after[at]
                 successors = (*after, *handlers)
                 pending += [
@@ -702,9 +702,9 @@ class _Run:
         elif opcode in (op.POP, op.POP2):
             del self._stack[-1 if opcode == op.POP else -2 :]
         elif opcode in op.SHUFFLES:
-            taken, pattern = op.SHUFFLES[opcode]
-            values = self._stack[-taken:]
-            del self._stack[-taken:]
+            depth, pattern = op.SHUFFLES[opcode]
+            values = self._stack[-depth:]
+            del self._stack[-depth:]
             self._stack += [values[number] for number in pattern]
         elif op.IADD <= opcode <= op.LXOR:
             self._compute(opcode)

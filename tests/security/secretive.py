@@ -18,16 +18,16 @@ def traced(
     variables = {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8", **(environment or {})}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables) as run:
         assert run.stderr is not None
-        told = b""
-        while b"Ctrl-C" not in told:
+        output = b""
+        while b"Ctrl-C" not in output:
             line = run.stderr.readline()
-            assert line, told.decode()
-            told += line
+            assert line, output.decode()
+            output += line
         made(program, calls)
         run.send_signal(2)
         shown, rest = run.communicate(timeout=PATIENCE)
-        assert run.returncode == 0, (told + rest).decode()
-    return shown + told + rest
+        assert run.returncode == 0, (output + rest).decode()
+    return shown + output + rest
 
 
 def made(program: Target, calls: int) -> None:

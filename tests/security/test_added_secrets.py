@@ -148,17 +148,17 @@ def test_a_prompt_hides_them(program: Target, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "btpy", str(program.pid), "--repl-script", str(commands), *OPTIONS]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as run:
         assert run.stdout is not None
-        told = b""
-        while b"> :wait" not in told:
+        output = b""
+        while b"> :wait" not in output:
             line = run.stdout.readline()
-            assert line, told.decode()
-            told += line
+            assert line, output.decode()
+            output += line
         made(program, CALLS)
-        told += run.communicate(timeout=PATIENCE)[0]
-    assert run.returncode == 0, told.decode()
-    assert_without_secrets(told)
-    assert told.count(b"alice paid with ***") >= CALLS + 2
-    assert "•••".encode() in told
+        output += run.communicate(timeout=PATIENCE)[0]
+    assert run.returncode == 0, output.decode()
+    assert_without_secrets(output)
+    assert output.count(b"alice paid with ***") >= CALLS + 2
+    assert "•••".encode() in output
 
 
 def test_the_file_of_the_user_adds_to_every_run(program: Target, tmp_path: Path) -> None:

@@ -217,11 +217,11 @@ def check_nothing_is_decoded(
 
     monkeypatch.setattr(codec, "decode", remembered)
     message = Frames(3, [kind]).message()
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        theirs.sendall(before + codec.encode(message))
+    own_end, other_end = socket.socketpair()
+    with own_end, other_end:
+        other_end.sendall(before + codec.encode(message))
         with pytest.raises(ProtocolError):
-            handshake(ours, bytes(32))
+            handshake(own_end, bytes(32))
     assert {*decoded} <= due
     assert Events in FROM_AGENT
     assert {Hello, Proof, Welcome} == {*HANDSHAKE}

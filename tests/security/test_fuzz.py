@@ -38,13 +38,13 @@ def client_takes(seed: int, count: int) -> int:
     maps = {map_.id: map_ for map_ in program.maps}
     outline = outline_of(program)
     decoder, stacks, inbox = ItemDecoder(), StackTable(capacity=1000), EventQueue(lambda size: None)
-    taken = 0
+    accepted_count = 0
     for number, (kind, payload) in enumerate(Frames(seed, FROM_AGENT).payloads()):
         if number == count:
-            return taken
+            return accepted_count
         try:
             message: Message = codec.decode(kind, payload)
-            taken += 1
+            accepted_count += 1
             if isinstance(message, Stacks):
                 for stack in message.stacks:
                     stacks.add(stack)

@@ -289,13 +289,13 @@ KINDS = pytest.mark.parametrize("kind", list(COMMANDS), ids=lambda kind: kind.__
 
 def lied(target: StandIn, run: Run, kind: type[Message], name: str, command: Callable[[Run, StandIn], None]) -> None:
     """One run of the command against a target that tells one lie."""
-    told: list[Message] = []
-    target.lie = about(kind, LIES[name], told)
+    messages: list[Message] = []
+    target.lie = about(kind, LIES[name], messages)
     if kind in EXTRA:
         target.extra = lambda: (EXTRA[kind],)
     command(run, target)
     target.settle()
-    assert told, f"no {kind.__name__} was sent: {run.outputs}"
+    assert messages, f"no {kind.__name__} was sent: {run.outputs}"
     run.check("run.btz", "run.ndjson")
     assert not run.user.has_interrupted, f"only Ctrl-C ended btpy: {run.outputs}"
 

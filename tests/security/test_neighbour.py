@@ -342,17 +342,17 @@ def test_a_delegate_that_its_user_has_stopped_is_not_waited_for(monkeypatch: pyt
 
 
 def test_an_attach_answer_of_a_byte_now_and_then_is_given_up() -> None:
-    ours, theirs = socket.socketpair()
+    own_end, other_end = socket.socketpair()
 
     def drip() -> None:
         with contextlib.suppress(OSError):
             while True:
-                theirs.sendall(b"0")
+                other_end.sendall(b"0")
                 time.sleep(0.05)
 
     thread = threading.Thread(target=drip, daemon=True)
     thread.start()
-    with theirs:
-        with ours, pytest.raises(TimeoutError):
-            attach_protocol.answer(ours, b"", 0.5)
+    with other_end:
+        with own_end, pytest.raises(TimeoutError):
+            attach_protocol.answer(own_end, b"", 0.5)
         thread.join()

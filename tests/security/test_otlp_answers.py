@@ -46,12 +46,12 @@ def endpoint(url: str) -> Endpoint:
 
 def answered(answer: bytes) -> Outcome:
     """The outcome of a request that gets this answer and then the end of the connection."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, len(answer) + 4096)
-        theirs.sendall(answer)
-        theirs.shutdown(socket.SHUT_WR)
-        return Wired(ours).post(b"x")
+    own_end, other_end = socket.socketpair()
+    with own_end, other_end:
+        other_end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, len(answer) + 4096)
+        other_end.sendall(answer)
+        other_end.shutdown(socket.SHUT_WR)
+        return Wired(own_end).post(b"x")
 
 
 @contextmanager

@@ -125,15 +125,15 @@ LOOKS = (
 
 
 def test_the_prompt_shows_no_secret(secretive: Target) -> None:
-    seen = at_the_prompt(secretive, ENTRIES, ())
-    assert "access_token=***" in seen
-    assert "•••" in seen
+    lines_seen = at_the_prompt(secretive, ENTRIES, ())
+    assert "access_token=***" in lines_seen
+    assert "•••" in lines_seen
 
 
 def test_the_prompt_shows_nothing_that_was_added(owner: Target) -> None:
-    seen = at_the_prompt(owner, OWN_ENTRIES, test_added_secrets.ADDED)
-    assert "alice paid with ***" in seen
-    assert "•••" in seen
+    lines_seen = at_the_prompt(owner, OWN_ENTRIES, test_added_secrets.ADDED)
+    assert "alice paid with ***" in lines_seen
+    assert "•••" in lines_seen
 
 
 def at_the_prompt(running: Target, entries: Sequence[str], secrets: Sequence[str]) -> str:
@@ -163,12 +163,12 @@ def at_the_prompt(running: Target, entries: Sequence[str], secrets: Sequence[str
                     Document(text), CompleteEvent(completion_requested=True)
                 )
             ]
-            seen = [*person.seen, *(line for view in person.views for line in view), *completions]
+            lines_seen = [*person.seen, *(line for view in person.views for line in view), *completions]
         finally:
             person.repl.close()
     assert any("by_header" in completion for completion in completions)
     assert person.views
-    shown = "\n".join(seen)
+    shown = "\n".join(lines_seen)
     assert_without_secrets(shown.encode())
     return shown
 

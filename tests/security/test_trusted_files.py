@@ -26,14 +26,14 @@ OTHER = 4711  # a user id that no user has
 
 
 def btpy(directory: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if name not in ("BTPY_TRUST", "SUDO_UID")}
+    variables = {name: value for name, value in os.environ.items() if name not in ("BTPY_TRUST", "SUDO_UID")}
     return subprocess.run(
         [COMMAND, *arguments],
         cwd=directory,
         capture_output=True,
         text=True,
         timeout=60,
-        env={**kept, "XDG_CONFIG_HOME": str(directory / "none"), **environment},
+        env={**variables, "XDG_CONFIG_HOME": str(directory / "none"), **environment},
     )
 
 
@@ -155,33 +155,33 @@ def test_the_user_that_called_sudo_is_believed(alone: Path, variable: str, monke
 @needs_root
 def test_every_way_in_refuses(alone: Path) -> None:
     """Commands, imports, searched libraries, tests of libraries, Python programs, the prompt."""
-    theirs = written(alone / "theirs" / "mine.bt", "param x = 1;\n" + SCRIPT)
+    other_file = written(alone / "theirs" / "mine.bt", "param x = 1;\n" + SCRIPT)
     written(alone / "theirs" / "mine.test.toml", '[[classes]]\ncp = ["."]\nmethods = {}\n')
-    for path in (theirs.parent, *theirs.parent.iterdir()):
+    for path in (other_file.parent, *other_file.parent.iterdir()):
         os.chown(path, OTHER, OTHER)
     own = written(alone / "own.bt", 'import "theirs/mine.bt"; @OnEnd { print(mine.x) }')
-    environment = {"BTPY_PATH": str(theirs.parent)}
+    environment = {"BTPY_PATH": str(other_file.parent)}
     with counted(17) as target:
         attempts = (
-            ("check", str(theirs)),
+            ("check", str(other_file)),
             ("check", str(own)),
             ("check", "mine"),
             ("check", "-e", "import mine; @OnEnd { print(mine.x) }"),
             ("check", "-I", "theirs", "mine"),
             ("lib", "show", "mine"),
-            ("test", str(theirs)),
-            ("ls", str(target.pid), str(theirs)),
-            (str(target.pid), str(theirs)),
+            ("test", str(other_file)),
+            ("ls", str(target.pid), str(other_file)),
+            (str(target.pid), str(other_file)),
             (str(target.pid), "mine"),
-            ("weave", str(theirs), "--cp", "."),
-            ("run", str(theirs), "--", "java", "-version"),
+            ("weave", str(other_file), "--cp", "."),
+            ("run", str(other_file), "--", "java", "-version"),
         )
         for attempt in attempts:
             done = btpy(alone, *attempt, **environment)
             assert (done.returncode, f"belongs to user {OTHER}" in done.stderr) == (2, True), (attempt, done.stderr)
     with pytest.raises(Untrusted):
-        check(theirs)
-    assert btpy(alone, "check", str(theirs), BTPY_TRUST=str(OTHER)).returncode == 0
+        check(other_file)
+    assert btpy(alone, "check", str(other_file), BTPY_TRUST=str(OTHER)).returncode == 0
     assert btpy(alone, "check", "-", BTPY_TRUST="").returncode == 2
 
 
@@ -211,11 +211,11 @@ for named in (True, False):
     for parent in (alone, *alone.parents):
         if not parent.stat().st_mode & stat.S_IXOTH:
             parent.chmod(parent.stat().st_mode | stat.S_IXOTH)
-    said = subprocess.run([*python, program], capture_output=True, text=True, timeout=60)
-    assert said.stdout.splitlines() == ["opened", f"{path} is refused: it belongs to user {OTHER}"], said.stderr
+    result = subprocess.run([*python, program], capture_output=True, text=True, timeout=60)
+    assert result.stdout.splitlines() == ["opened", f"{path} is refused: it belongs to user {OTHER}"], result.stderr
     path.chmod(0o646)
-    said = subprocess.run([*python, program], capture_output=True, text=True, timeout=60)
-    assert all("is refused" in line for line in said.stdout.splitlines()), said.stderr
+    result = subprocess.run([*python, program], capture_output=True, text=True, timeout=60)
+    assert all("is refused" in line for line in result.stdout.splitlines()), result.stderr
 
 
 def test_the_decision_is_about_the_open_file(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:

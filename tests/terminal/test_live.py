@@ -99,8 +99,8 @@ def test_a_table_is_sorted_by_the_column_that_s_chooses(
     clerk: Target, golden: Golden, columns: int, lines: int
 ) -> None:
     with watching(clerk, TABLE, columns=columns, lines=lines, until="00:00:0") as screen:
-        for thing, times in (("pear", 31), ("apple", 97), ("melon", 7)):
-            sell(clerk, thing, times)
+        for fruit, times in (("pear", 31), ("apple", 97), ("melon", 7)):
+            sell(clerk, fruit, times)
         screen.wait_for(counted("apple", 97))
         golden.check(f"terminal/table_{columns}.txt", shown(screen, "@sold"))
         screen.press("s", "s")

@@ -20,8 +20,8 @@ def test_maps_are_merged_in_one_view_in_which_the_share_of_one_that_is_killed_st
         pids = f"{one.pid},{other.pid}"
         with terminal([sys.executable, "-m", "btpy", pids, "-e", SCRIPT], columns=80, lines=24) as screen:
             screen.wait_for("2 JVMs · ? keys")
-            for clerk, thing, times, size in ((one, "pear", 31, 5), (other, "pear", 11, 7), (other, "apple", 97, 7)):
-                sell(clerk, thing, times, size=size)
+            for clerk, fruit, times, size in ((one, "pear", 31, 5), (other, "pear", 11, 7), (other, "apple", 97, 7)):
+                sell(clerk, fruit, times, size=size)
             screen.wait_for(counted("pear", 42))
             screen.wait_for(counted("apple", 97))
             screen.press("s", "s")

@@ -95,9 +95,9 @@ def test_a_queue_matters_if_its_tasks_wait_long() -> None:
 
 
 def test_connections_in_use_are_no_leak() -> None:
-    held: dict[Key, Total] = {("com.acme.Shop.find:7",): Total(400, 40 * SECOND, SECOND)}  # two on average
+    totals: dict[Key, Total] = {("com.acme.Shop.find:7",): Total(400, 40 * SECOND, SECOND)}  # two on average
     for out, expected in ((5, []), (17, [Kind.CONNECTION_LEAK])):
-        measured = Measurements(20, {"held": held, "out": {("Shop.find:7",): Total(out)}})
+        measured = Measurements(20, {"held": totals, "out": {("Shop.find:7",): Total(out)}})
         assert kinds(measured) == expected
 
 
@@ -106,8 +106,8 @@ def test_frameworks_may_make_five_exceptions_in_a_request() -> None:
     requests: dict[Key, Total] = {("GET /orders/{id}",): Total(20 * 101, SECOND)}
 
     def facts(frame: str, rate: int) -> list[str]:
-        made: dict[Key, Total] = {("com.acme.Unknown", place, frame): Total(20 * rate)}
-        return [finding.fact for finding in findings(Measurements(20, {"requests": requests, "exceptions": made}))]
+        totals: dict[Key, Total] = {("com.acme.Unknown", place, frame): Total(20 * rate)}
+        return [finding.fact for finding in findings(Measurements(20, {"requests": requests, "exceptions": totals}))]
 
     for frame in ("org.springframework.orm.jpa.Shared.invoke:319", "jdk.internal.reflect.DirectMethod.invoke:103"):
         assert facts(frame, 499) == []

@@ -137,9 +137,9 @@ def test_an_early_end_shows_what_there_is(ends: str, status: int, words: str) ->
         program.wait_for("called 7000 refused 1000")
         time.sleep(1)
         (process if ends == "btpy" else program.process).send_signal(signal.SIGINT)
-        shown, told = process.communicate(timeout=120)
-    assert process.returncode == status, told
-    assert words in told
+        shown, stderr = process.communicate(timeout=120)
+    assert process.returncode == status, stderr
+    assert words in stderr
     lines = shown.splitlines()
     assert lines[0].startswith(f"Counted ({program.pid}): Java 17")
     first = next(number for number, line in enumerate(lines) if line.startswith("  1. "))

@@ -52,13 +52,13 @@ def points(file: ClassFile, *wanted: Point) -> ClassPlan:
 
 
 def _call(recorder: str, point: Point, probe: int, name: str, *operands: Operand, takes: str | None = None) -> Advice:
-    taken = "".join(operand.descriptor for operand in operands) if takes is None else takes
-    return Advice(point, probe, Handler(recorder, name, f"(I{taken})V"), operands)
+    inputs = "".join(operand.descriptor for operand in operands) if takes is None else takes
+    return Advice(point, probe, Handler(recorder, name, f"(I{inputs})V"), operands)
 
 
 def _advice(method: Member, recorder: str) -> tuple[Advice, ...]:
     parameters, returns = descriptors.parse(method.descriptor)
-    this = Operand(OperandKind.SELF, 0, OBJECT)
+    self_operand = Operand(OperandKind.SELF, 0, OBJECT)
     duration = Operand(OperandKind.DURATION, 0, "J")
     advice = [
         _call(recorder, Point.ENTRY, ENTRY, "call"),
@@ -73,7 +73,7 @@ def _advice(method: Member, recorder: str) -> tuple[Advice, ...]:
             _call(recorder, Point.RETURN, RESULT, "value", Operand(OperandKind.RESULT, 0, descriptors.erase(returns)))
         )
     if not method.is_static:
-        advice.append(_call(recorder, Point.RETURN, RETURN_SELF, "value", this))
+        advice.append(_call(recorder, Point.RETURN, RETURN_SELF, "value", self_operand))
     for index, parameter in enumerate(parameters):
         operand = Operand(OperandKind.ARGUMENT, index, descriptors.erase(parameter))
         advice.append(_call(recorder, Point.ENTRY, ENTRY_ARGUMENT + index, "value", operand))
@@ -86,8 +86,8 @@ def _locals(method: Member, recorder: str) -> tuple[FrameLocal, ...]:
     depth = FrameLocal(DEPTH, Handler(recorder, "enter", "(I)I"), (), Handler(recorder, "leave", "(II)V"))
     if method.is_static:
         return (depth,)
-    this = (Operand(OperandKind.SELF, 0, OBJECT),)
-    return (depth, FrameLocal(SELF_LOCAL, Handler(recorder, "enterSelf", f"(I{OBJECT}){OBJECT}"), this))
+    self_operands = (Operand(OperandKind.SELF, 0, OBJECT),)
+    return (depth, FrameLocal(SELF_LOCAL, Handler(recorder, "enterSelf", f"(I{OBJECT}){OBJECT}"), self_operands))
 
 
 @dataclass(frozen=True)

@@ -237,12 +237,12 @@ def test_a_second_weaver_sees_the_program_and_not_the_first(
     assert [site._replace(id=0) for site in second] == [site._replace(id=0) for site in first]
     done = run(21, twice, name, "-Xverify:all")
     assert done.stdout == run(21, program, name).stdout
-    seen = Report.read((*first, *second), done.stderr)
-    assert not never.intersection(seen.counts)
-    assert len(seen.counts) > len(first)
+    report = Report.read((*first, *second), done.stderr)
+    assert not never.intersection(report.counts)
+    assert len(report.counts) > len(first)
     none = advice.Count(0, 0, 0)
     for one, other in zip(first, second, strict=True):
-        assert seen.counts.get(other.id, none) == seen.counts.get(one.id, none), (one, other)
+        assert report.counts.get(other.id, none) == report.counts.get(one.id, none), (one, other)
 
 
 def test_an_inserted_attribute_of_other_code_is_ignored() -> None:

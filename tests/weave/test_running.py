@@ -139,8 +139,8 @@ def check(report: Report) -> None:
         for probe, times in ((advice.RETURN_TIME, returns), (advice.THROW_TIME, throws), (advice.EXCEPTION, throws)):
             count = report.of(*method, probe)
             assert count.calls == count.sum == times.calls, (method, probe)
-        this = report.of(*method, advice.RETURN_SELF)
-        assert this.sum == this.calls, method
+        result = report.of(*method, advice.RETURN_SELF)
+        assert result.sum == result.calls, method
         for index in range(9):
             entry = report.of(*method, advice.ENTRY_ARGUMENT + index)
             exits = [report.of(*method, base + index) for base in (advice.RETURN_ARGUMENT, advice.THROW_ARGUMENT)]

@@ -23,11 +23,11 @@ def by_pyarrow(directory: Path, data_set: str) -> list[Row]:
 
 def by_duckdb(directory: Path, data_set: str) -> list[Row]:
     with duckdb.connect() as connection:
-        found = connection.sql(
+        rows = connection.sql(
             f"from read_parquet('{directory}/{data_set}/**/*.parquet', hive_partitioning=true, "
             "hive_types_autocast=false)"
         )
-        return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+        return [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
 
 
 def part_files(directory: Path, pattern: str = "*.parquet") -> list[Path]:

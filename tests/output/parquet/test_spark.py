@@ -60,8 +60,8 @@ def _column(column: Column) -> str:
 
 def test_the_functions_are_documented() -> None:
     page = (Path(__file__).parents[3] / "docs" / "parquet.md").read_text()
-    made = set(re.findall(r"TEMPORARY (?:FUNCTION|VIEW) (\w+)", topics()["spark"]))
-    assert [name for name in re.findall(r"`(btpy_\w+)\(collect_list", page) if name not in made] == []
+    names = set(re.findall(r"TEMPORARY (?:FUNCTION|VIEW) (\w+)", topics()["spark"]))
+    assert [name for name in re.findall(r"`(btpy_\w+)\(collect_list", page) if name not in names] == []
     assert [
         name for name in ("btpy_merge", "btpy_add", "btpy_distinct", "btpy_top") if f"`{name}(coll" not in page
     ] == []

@@ -37,9 +37,9 @@ ORIGIN = Origin("shop", "", "web1", 4711)
 
 
 def store(directory: Path, **bounds: Any) -> Store:
-    made = Store(directory, Bounds(**bounds))
-    made.start()
-    return made
+    data_store = Store(directory, Bounds(**bounds))
+    data_store.start()
+    return data_store
 
 
 def events(made: Store, count: int, origin: Origin = ORIGIN, of: Context | None = None, nanos: int = 1000) -> None:
@@ -51,9 +51,9 @@ def events(made: Store, count: int, origin: Origin = ORIGIN, of: Context | None 
 
 
 def test_rows_come_back_by_each_reader(tmp_path: Path) -> None:
-    made = store(tmp_path / "made" / "here")
-    events(made, 101)
-    assert made.finish() == ("101 events and 0 rows of maps in 2 files", "")
+    data_store = store(tmp_path / "made" / "here")
+    events(data_store, 101)
+    assert data_store.finish() == ("101 events and 0 rows of maps in 2 files", "")
     for read in (by_pyarrow, by_duckdb):
         rows = read(tmp_path / "made" / "here", "events")
         assert [row["data"] for row in rows] == [f'{{"n":{number}}}' for number in range(101)]
@@ -69,48 +69,48 @@ def test_rows_come_back_by_each_reader(tmp_path: Path) -> None:
 
 
 def test_files_end_after_rows_and_after_bytes(tmp_path: Path) -> None:
-    made = store(tmp_path / "rows", rows=20, group_rows=10)
-    events(made, 101)
-    made.finish()
+    data_store = store(tmp_path / "rows", rows=20, group_rows=10)
+    events(data_store, 101)
+    data_store.finish()
     rows = [parquet.read_metadata(file).num_rows for file in part_files(tmp_path / "rows" / "events")]
     assert rows == [20, 20, 20, 20, 20, 1]
-    made = store(tmp_path / "bytes", bytes=1, group_rows=10)
-    events(made, 30)
-    made.finish()
+    data_store = store(tmp_path / "bytes", bytes=1, group_rows=10)
+    events(data_store, 30)
+    data_store.finish()
     assert len(part_files(tmp_path / "bytes" / "events")) == 3
-    made = store(tmp_path / "buffered", buffered=1000)
-    events(made, 101)
-    made.finish()
+    data_store = store(tmp_path / "buffered", buffered=1000)
+    events(data_store, 101)
+    data_store.finish()
     (file,) = part_files(tmp_path / "buffered" / "events")
     assert parquet.read_metadata(file).num_row_groups > 5
 
 
 def test_a_report_ends_all_files_so_that_readers_see_them(tmp_path: Path) -> None:
-    made = store(tmp_path)
-    writer = made.writer(context(SOLD), ORIGIN)
+    data_store = store(tmp_path)
+    writer = data_store.writer(context(SOLD), ORIGIN)
     for count in (1, 2):
         writer.records([record(7)])
         assert len(part_files(tmp_path)) == count - 1
-        made.report()
+        data_store.report()
         assert len(by_duckdb(tmp_path, "events")) == count
 
 
 def test_hours_are_partitions_and_few_files_are_open_at_a_time(tmp_path: Path) -> None:
-    made = store(tmp_path, open_files=3, group_rows=1)
-    writer = made.writer(context(SOLD), ORIGIN)
+    data_store = store(tmp_path, open_files=3, group_rows=1)
+    writer = data_store.writer(context(SOLD), ORIGIN)
     before = len(os.listdir("/proc/self/fd"))
     for hour in range(11):
         writer.records([record(hour, nanos=1000 + hour * HOUR_NANOS)])
         assert len(os.listdir("/proc/self/fd")) <= before + 2 * 3
-    made.finish()
+    data_store.finish()
     rows = by_duckdb(tmp_path, "events")
     assert {row["hour"] for row in rows} == {hour_of(1_700_000_000_000_000_000 + h * HOUR_NANOS) for h in range(11)}
     assert len(os.listdir("/proc/self/fd")) == before - 1
 
 
 def test_times_of_a_hostile_target_are_an_error_and_no_million_files(tmp_path: Path) -> None:
-    made = store(tmp_path, hours=5)
-    writer = made.writer(context(SOLD), ORIGIN)
+    data_store = store(tmp_path, hours=5)
+    writer = data_store.writer(context(SOLD), ORIGIN)
     with pytest.raises(OutputError, match="spread over 5 hours"):
         writer.records([record(1, nanos=hour * HOUR_NANOS) for hour in range(11)])
     with pytest.raises(ProtocolError, match="s after 1970"):
@@ -134,11 +134,11 @@ HOSTILE = [
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_stay_below_the_directory_and_come_back(name: str, tmp_path: Path) -> None:
-    made = store(tmp_path / "data")
+    data_store = store(tmp_path / "data")
     of = context(SOLD)
     of.outline.sources[:] = [Source(f"dir/{name}", "text")]
-    events(made, 13, replace(ORIGIN, host=name, service=name), of)
-    made.finish()
+    events(data_store, 13, replace(ORIGIN, host=name, service=name), of)
+    data_store.finish()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
     assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["events", "losses", "maps"]
     (file,) = part_files(tmp_path / "data" / "events")
@@ -173,16 +173,16 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     elsewhere.mkdir()
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "events").symlink_to(elsewhere)
-    made = store(tmp_path / "data", group_rows=1)
+    data_store = store(tmp_path / "data", group_rows=1)
     with pytest.raises(OutputError, match="cannot write events/host=web1/"):
-        events(made, 2)
-    assert "cannot write" in made.finish().failure
+        events(data_store, 2)
+    assert "cannot write" in data_store.finish().failure
     assert list(elsewhere.iterdir()) == []
 
 
 def test_a_full_disk_is_an_error_and_leaves_whole_files_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = store(tmp_path, rows=20, group_rows=10)
-    writer = made.writer(context(SOLD), ORIGIN)
+    data_store = store(tmp_path, rows=20, group_rows=10)
+    writer = data_store.writer(context(SOLD), ORIGIN)
     writer.records([record(number) for number in range(35)])
 
     def full(descriptor: int) -> None:
@@ -194,15 +194,15 @@ def test_a_full_disk_is_an_error_and_leaves_whole_files_only(tmp_path: Path, mon
     assert "free some space, or write elsewhere with -o" in error.value.help
     monkeypatch.undo()
     writer.records([record(1)])  # dropped: the run ends in order
-    assert "no space left" in made.finish().failure
+    assert "no space left" in data_store.finish().failure
     assert len(by_duckdb(tmp_path, "events")) == 20
     assert part_files(tmp_path, ".*") == []
 
 
 def test_a_run_that_is_there_is_refused(tmp_path: Path) -> None:
-    made = store(tmp_path)
-    events(made, 2)
-    made.finish()
+    data_store = store(tmp_path)
+    events(data_store, 2)
+    data_store.finish()
     with pytest.raises(OutputError, match="has this run already"):
         events(store(tmp_path), 2)
 
