@@ -61,7 +61,7 @@ QUICK = Effort(rounds=1, calm=6, hot=6, after=6)
 
 @dataclass(frozen=True)
 class Way:
-    """The way in which the application is traced. ``script`` None: not at all, or by the agent in ``flags``."""
+    """The way in which the application is traced. ``script``: None means not at all, or by the agent in ``flags``."""
 
     name: str
     script: str | None = None

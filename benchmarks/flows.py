@@ -90,7 +90,7 @@ def server(name: str, jdk: int) -> Iterator[Target]:
 
 
 def cpu(pid: int) -> float:
-    """Seconds of processor time without the compilers, which never end."""
+    """Seconds of processor time, without the threads of the JIT compilers, because their work never ends."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS - sum(thread_cpu(pid, name) for name in _COMPILERS)
 

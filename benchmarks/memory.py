@@ -50,7 +50,7 @@ VIRTUAL_SINCE = 21
 
 @dataclass(frozen=True)
 class Footprint:
-    """Bytes, and the number of classes. ``threads`` None: this JDK has no virtual ones."""
+    """Bytes, and the number of classes. ``threads``: None means this JDK has no virtual ones."""
 
     heap: int
     metaspace: int

@@ -14,8 +14,8 @@ from tests.targets import Target
 
 @contextmanager
 def go_server(name: str, program: Path | None, arguments: Sequence[str], ready: str) -> Iterator[Target]:
-    """Runs the program until the block ends. A line of stderr with the text ``ready`` says that it is up. ``program``
-    None: it is not built; skips the test.
+    """Runs the program until the block ends. A line of stderr with the text ``ready`` says that it is up. Skips the
+    test if ``program`` is None, because the program is not built.
     """
     if program is None:
         pytest.skip(f"{name} is built with Go, which is not installed")

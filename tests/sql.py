@@ -51,7 +51,7 @@ class Engine:
 
 @contextmanager
 def engine(command: Sequence[str | Path], env: Mapping[str, str]) -> Iterator[Engine]:
-    """A process that answers each line of its standard input, JSON of ``sql``, by a line of JSON."""
+    """A process that reads lines of JSON with ``sql`` from its standard input, and answers each by a line of JSON."""
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, **pipes, text=True, env=dict(env)) as process:
         try:

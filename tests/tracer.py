@@ -24,7 +24,7 @@ class TracerError(AssertionError):
 
 
 class Tracer:
-    """One run of ``btpy``; ``records`` are the lines of its ndjson output so far, ``stderr`` the lines for people.
+    """One run of ``btpy``; ``records`` are the lines of its ndjson output so far, ``stderr`` the messages for the user.
 
     ``unread``: a type of records to skip, because there are too many to keep.
     """

@@ -29,8 +29,8 @@ _OTHER_METHODS = ("BT303", "BT305")
 
 @dataclass(frozen=True, slots=True)
 class Applicability:
-    """``applies`` None: the library cannot be checked, and ``notes`` has the reason. ``classes``: the loaded classes
-    that its probes name, by name. ``notes``: methods that the loaded version of a framework does not have.
+    """``applies``: None means the library cannot be checked, and ``notes`` has the reason. ``classes``: the loaded
+    classes that its probes name, by name. ``notes``: methods that the loaded version of a framework does not have.
     """
 
     applies: bool | None

@@ -41,14 +41,14 @@ STATUS_OTHER_VERSION = 78
 STATUS_NOT_FOUND = 127
 
 _WITHOUT_BTPY = frozenset({126, STATUS_NOT_FOUND, STATUS_OTHER_VERSION})
-_MAX_HELD = 100  # the maximum number of lines for people that wait until it is known whether btpy runs on the host
+_MAX_HELD = 100  # the maximum number of messages that wait until it is known whether btpy runs on the host
 
 _CONNECTING_SECONDS = 60.0  # seconds after which a host that has not reported its probes no longer counts for fan_out
 _CLOSING_SECONDS = 2.0  # seconds from the end of standard output to the end of the process
 _SENDING = 0.01  # seconds between two pieces that are sent
 _TERMINATING_SECONDS = 0.2
 _READ = 256 * 1024
-_MAX_LINE = 4096  # the maximum number of bytes of a line for people
+_MAX_LINE = 4096  # the maximum number of bytes of a message
 _NAME = re.compile(r"[A-Za-z0-9_.@:%\[\]-]{1,255}")
 _NODE_SET = frozenset("[]@!&^*? ")
 
@@ -100,7 +100,7 @@ class HostItem:
 
 @dataclass(frozen=True, slots=True)
 class HostLine:
-    """A line that the host or ssh wrote for people."""
+    """A message of the host or of ssh for the user."""
 
     host: str
     line: str
@@ -310,7 +310,7 @@ class Hosts:
 
 class _Host:
     """The connection to one host. ``copy``: the copy of btpy, which is sent if the host asks for it; None: it has btpy.
-    ``holds_lines``: whether its lines for people wait until btpy has begun there, because it may be tried again.
+    ``holds_lines``: whether messages of the host wait until btpy has begun there, because btpy may try the host again.
     """
 
     def __init__(self, name: str, process: children.Process, request: bytes, copy: push.Copy | None) -> None:

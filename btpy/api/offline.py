@@ -63,8 +63,8 @@ Classes = Callable[[], Iterator[FoundClass]]
 @dataclass(frozen=True, slots=True)
 class OfflineClass:
     """A class that a probe matches. ``origin`` and ``entry`` come from the FoundClass; ``name`` is the binary name.
-    ``data`` None: unchanged. The ids of ``sites`` are unique in the class. ``handlers``: the classes that woven code
-    calls."""
+    ``data``: None means unchanged. The ids of ``sites`` are unique in the class. ``handlers``: the classes that woven
+    code calls."""
 
     origin: str
     entry: str

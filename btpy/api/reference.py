@@ -1,4 +1,4 @@
-"""The words of the language, for people."""
+"""The words of the language, with their descriptions for users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stages of a script as lines of text, for people who debug btpy (``-d parse``, ``-d link``, ``-d check``)."""
+"""The stages of a script as lines of text, for developers of btpy (``-d parse``, ``-d link``, ``-d check``)."""
 
 from __future__ import annotations
 

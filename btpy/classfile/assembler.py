@@ -601,7 +601,8 @@ class CodeBuilder:
     def place_loop(self, label: Label, changing: Iterable[int], free: int) -> None:
         """Places a label for a backward jump.
 
-        At the jump, locals in the slots ``changing`` may hold other references, and those from ``free`` on any value.
+        At the jump, locals in the slots ``changing`` may hold other references than at the label. Locals from ``free``
+        on may hold any value.
         """
         if self._tracking is Tracking.TYPES and self._reachable:
             for slot in changing:

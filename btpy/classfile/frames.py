@@ -114,7 +114,8 @@ def _decode(content: bytes, initial: tuple[bytes, ...]) -> list[Frame]:
 def _changed(
     content: bytes, kind: int, at: int, locals_: tuple[bytes, ...]
 ) -> tuple[tuple[bytes, ...], tuple[bytes, ...], int]:
-    """Locals and stack of a frame whose types are at ``at``, and the offset after them; ``locals_``: those before."""
+    """Locals and stack of a frame whose types are at ``at``, and the offset after them; ``locals_``: the locals before
+    ``at``."""
     if kind < _SAME_LOCALS_1 or kind == _SAME_EXTENDED:
         return locals_, (), at
     if kind < _RESERVED or kind == _SAME_LOCALS_1_EXTENDED:

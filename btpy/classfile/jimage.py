@@ -25,7 +25,7 @@ _COMPRESSED_HEADER = struct.Struct("<IQQIIB")  # magic, size, inflated size, nam
 
 _MAX_STAGES = 4  # jlink has two compressions, and applies each once
 _MAX_STRING = 64 * 1024  # the longest name in a class file
-_MOST_STRINGS = 8 * 1024  # most names in the cache: packages and modules
+_MOST_STRINGS = 8 * 1024  # the largest number of names in the cache: packages and modules
 
 # Kinds of attributes.
 _END, _MODULE, _PARENT, _BASE, _EXTENSION, _OFFSET, _COMPRESSED, _UNCOMPRESSED = range(8)

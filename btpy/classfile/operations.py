@@ -182,7 +182,8 @@ def catches(code: Code, pool: ConstantPool) -> list[tuple[int, str]]:
 
 
 class NewObject(NamedTuple):
-    """The location of the new object after a constructor call. ``local`` None: the value is on top of the stack."""
+    """The location of the new object after a constructor call. ``local``: None means the value is on top of the
+    stack."""
 
     local: int | None
 

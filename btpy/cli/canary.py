@@ -67,7 +67,7 @@ class Canary:
             self.lost(host, f"the JVM {pid} has ended")
 
     def turn(self, now: float) -> str:
-        """Decides; a text for people about the change, empty if there is none."""
+        """Decides. Returns a message for the user about the change, or an empty text."""
         if self.breaches:
             return ""
         before = self.rollout

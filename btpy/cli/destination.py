@@ -67,7 +67,7 @@ class Channel(NamedTuple):
 
 
 class Destination(NamedTuple):
-    """``path`` None: standard output. ``record``: the file of a recording; ``silent``: the recording is the only
+    """``path``: None means standard output. ``record``: the file of a recording; ``silent``: the recording is the only
     output. ``slash``: the path ends in a slash, so it is a directory. ``width``: columns that charts fill; None: the
     default.
     ``export``: the URL of a backend that also gets everything; ``data_sets``: the directory of Parquet files.

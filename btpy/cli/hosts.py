@@ -137,7 +137,7 @@ def _request(host: str, program: Program, words: Sequence[str]) -> bytes:
 
 
 class _Target:
-    """A JVM on a host. ``ending``: its end, once it has arrived; ``read``: when its maps were read last."""
+    """A JVM on a host. ``ending``: its end, once it has arrived; ``read``: the time when its maps were read last."""
 
     def __init__(self, host: str, playback: Playback, record: Path | None, compress: bool) -> None:
         self.host = host

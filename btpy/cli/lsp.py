@@ -19,8 +19,8 @@ COMMAND = Command(
     summary="serve editors: diagnostics, completion, hover, formatting",
     about=(
         "Speaks the Language Server Protocol on standard input and output; an editor starts it (docs/editors). No JVM\n"
-        "is needed. With --pid classes, methods and variables are those of a JVM, which is looked for again when it\n"
-        f"ends; nothing in it is touched. Needs {install_command('lsp')}."
+        "is needed. With --pid the server reads classes, methods and variables from a JVM, which it does not\n"
+        f"change. When this JVM ends, the server searches for the next one. Needs {install_command('lsp')}."
     ),
     options=(
         Option(("--pid",), "complete and check with the loaded classes of a JVM", "PID|NAME"),

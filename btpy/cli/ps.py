@@ -33,7 +33,7 @@ COMMAND = Command(
     ),
 )
 
-_MOST_PLACE = 32  # most columns of a pod or an image on a terminal
+_MOST_PLACE = 32  # the largest width of a pod or an image on a terminal
 _LEAST_MAIN = 24  # minimum width of the last cell on a narrow terminal
 
 

@@ -51,7 +51,7 @@ Reachable = Union[Connecting, "Launching", PulledSession]
 
 
 class RunLoop:
-    """``targets``: attaches and launches in progress, or one joined session (``program`` None: it has its own).
+    """``targets``: attaches and launches in progress, or one joined session (``program``: None means it has its own).
     If one of several targets fails, the user gets a message and the others go on; ``failures``: the number of failures
     so far.
     ``companion``, ``watching``: of a run on one target."""

@@ -156,8 +156,8 @@ class RunReport:
         return self._presenter.reports(self.accounts, list(self._session.context.sites.values()))
 
     def summarize(self, restoration: Restoration | None, stays: str = "") -> None:
-        """Show the end of the run. ``restoration`` None: the target could not report it. ``stays``: a text about a
-        session that continues.
+        """Show the end of the run. ``restoration``: None means the target could not report it. ``stays``: a text about
+        a session that continues.
         """
         console, presenter, program = self._console, self._presenter, self._program
         presenter.show_remaining_errors()

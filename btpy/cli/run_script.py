@@ -41,7 +41,7 @@ DEBUG = Option(
 )
 HOSTS = Option(
     ("--hosts",),
-    "trace on these hosts, through ssh, with the btpy that is there: web[1-40],db-a or @group, as ClusterShell has it",
+    "trace on these hosts, through ssh, with the btpy of each host: web[1-40],db-a or @group, as in ClusterShell",
     "HOSTS",
 )
 PODS = Option(

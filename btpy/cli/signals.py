@@ -35,8 +35,8 @@ class Signals:
         self._asking = True
 
     def attend(self, attended: bool) -> None:
-        """Whether the run checks stored signals often. Then the run itself stops the process after Ctrl-Z, and restores
-        the terminal before.
+        """Whether the run checks stored signals often. After Ctrl-Z the run then restores the terminal, and stops the
+        process itself.
         """
         self._attended = attended
 

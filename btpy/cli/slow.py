@@ -1,4 +1,4 @@
-"""``btpy slow``: the slowest requests of a service, as trees of what they spent their time on."""
+"""``btpy slow``: the slowest requests of a service, as trees of the work and the waits that they consist of."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEFAULT_OVER = 0.2
 _DEFAULT_TOP = 10
 _SHARE_OF_REQUEST = 200
 _LEAST_NANOS = (10_000, 1_000_000)
-"""Bounds of the time from which parts are shown one by one, if --least does not say it."""
+"""Bounds of the default of --least, the shortest time of a part that is shown in its own row."""
 _BUDGET = 0.05
 """The share of each processor of the JVM that the probes may take."""
 

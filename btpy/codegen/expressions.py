@@ -56,7 +56,8 @@ _STRING_DESCRIPTOR = "Ljava/lang/String;"
 
 _MOST_KEYS = 4096  # that `keys(@m)` gives
 
-# The opcodes for int. The opcode for long is the next one, that for double the third after it, if there is one.
+# The opcodes for int. The next opcode is the one for long. The third opcode after it is the one for double, if the
+# operation accepts doubles.
 _ARITHMETIC = {"+": op.IADD, "-": op.ISUB, "*": op.IMUL, "/": op.IDIV, "%": op.IREM}
 _BITS = {"&": op.IAND, "|": op.IOR, "^": op.IXOR}
 _SHIFTS = {"<<": op.ISHL, ">>": op.ISHR, ">>>": op.IUSHR}

@@ -33,7 +33,7 @@ from btpy.plan.listing import ListedMethod
 MOST = 200
 """The largest number of candidates in a menu."""
 
-_MATCHED_CLASSES = 20  # the most classes of a pattern whose methods are offered
+_MATCHED_CLASSES = 20  # the largest number of classes of a pattern whose methods are offered
 _SUPERTYPES = 50
 
 

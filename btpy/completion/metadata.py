@@ -38,7 +38,7 @@ class Metadata(Protocol):
 
     @property
     def parameters(self) -> Sequence[Word]:
-        """Parameters of scripts, functions and libraries that were imported before."""
+        """Parameters of scripts, functions and libraries that were imported earlier."""
 
     @property
     def commands(self) -> Sequence[Word]:

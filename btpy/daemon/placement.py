@@ -47,7 +47,7 @@ class Outcome(Enum):
 @dataclass(frozen=True, slots=True)
 class Terms:
     """The settings that all placements of a daemon share. ``ttl``: seconds that a session goes on without the daemon;
-    ``exporting``: the lock around the use of the exporter; ``report``: takes a line for people."""
+    ``exporting``: the lock around the use of the exporter; ``report``: takes a message for the user."""
 
     exporter: OtlpExport
     exporting: threading.Lock

@@ -19,8 +19,8 @@ from btpy.weave.weaver import weave
 
 
 class WovenClass(NamedTuple):
-    """``data`` None: nothing was woven. ``handlers``: the classes that woven code calls. ``refusals``: refusals that
-    are not in the plan.
+    """``data``: None means nothing was woven. ``handlers``: the classes that woven code calls. ``refusals``: refusals
+    that are not in the plan.
     """
 
     data: bytes | None

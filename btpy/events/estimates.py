@@ -36,7 +36,7 @@ class Skips:
     """Hits that the probes of a map have skipped since its last flush.
 
     ``factor``: the largest number of hits that one firing represents. ``pending``: hits that no weight represents yet.
-    ``rested_ns``: the time for which the budget had a probe disabled; the number of hits in that time is unknown.
+    ``rested_ns``: the time in which the budget disabled the probe; the number of hits in that time is unknown.
     """
 
     skipped: int

@@ -13,8 +13,8 @@ _AS_LONG, _AS_DOUBLE = struct.Struct(">q"), struct.Struct(">d")
 
 
 class Exemplar(NamedTuple):
-    """``value``: the sample; ``nanos``: when it was added, ns since 1970, by the clock of the target. ``trace_id`` has
-    16 bytes, ``span_id`` 8.
+    """``value``: the sample; ``nanos``: the time when it was added, ns since 1970, by the clock of the target.
+    ``trace_id`` has 16 bytes, ``span_id`` 8.
     """
 
     value: int | float

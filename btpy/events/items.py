@@ -70,7 +70,7 @@ class ItemDecoder:
         self._form = form
 
     def item(self, message: Message, outline: Outline, limit: ReadingLimit | None = None) -> Item:
-        """``outline``: the outline of the program. ``limit`` None: all records are read. Raises ProtocolError."""
+        """``outline``: the outline of the program. ``limit``: None means all records are read. Raises ProtocolError."""
         if isinstance(message, Events):
             self._records.expect(outline.templates, len(outline.probes))
             unread: Mapping[int, int] = {}

@@ -136,7 +136,7 @@ THREAD_NAME = -1
 END_OF_VALUES = 0xFF
 
 _MAX_DEPTH = 32  # limit for nested values; the capture depth is far below
-_MAX_THREADS = 1 << 17  # most names in the cache; the agent sends a name again when it has forgotten the thread
+_MAX_THREADS = 1 << 17  # the size of the cache of names; the agent sends a name again when it has forgotten the thread
 _MAX_NAME_CHARS = 1 << 24  # the maximum number of characters of these names together
 
 _HEADER = struct.Struct("<iiiiqq")

@@ -140,7 +140,7 @@ def _parts(request: Request, threads: Iterable[Node]) -> Iterator[Node]:
             if at == len(samples) or samples[at].waited <= samples[at - 1].waited:  # another wait
                 wait = _wait(samples[first:at])
                 if not any(_overlap(wait, part) * 2 > wait.duration for part in request.parts if part.kind == "lock"):
-                    yield wait  # else it is measured, too
+                    yield wait  # otherwise a measured wait stands for it
                 first = at
 
 

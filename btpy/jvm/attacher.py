@@ -9,8 +9,8 @@ script. So there is never a JVM in the client. One JSON object a line, in and ou
     → {"temporary": "/tmp/btpy-…"}
 
 The first output line reports that the JVM has started, or the reason why not. Steps are for the timeline of the run,
-with the times at which they begin and end. It ends when its standard input is closed, and then removes remaining
-temporary files. A client that ends regularly has removed them, and ends this process before.
+with the times at which they begin and end. The process ends when its standard input is closed, and then removes
+remaining temporary files. A client that ends regularly removes these files itself, and then ends this process.
 """
 
 from __future__ import annotations

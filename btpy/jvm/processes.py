@@ -1,9 +1,9 @@
 """The JVMs of this machine, found without starting a JVM and without sending them requests.
 
-A process is a JVM if it has mapped ``libjvm.so``. Its main class is read from its command line; its Java version, flags
-and whether it takes attach requests from its performance counters (:mod:`btpy.jvm.perfdata`), or, where it keeps none
-(``-XX:-UsePerfData``), from its command line and the ``release`` file of its Java home. For a process in a container,
-btpy reads through ``/proc/<pid>/root``.
+A process is a JVM if it has mapped ``libjvm.so``. btpy reads its main class from its command line. It reads its
+Java version, its flags and whether it takes attach requests from its performance counters (:mod:`btpy.jvm.perfdata`).
+A JVM without these counters (``-XX:-UsePerfData``) has the same facts in its command line and in the ``release`` file
+of its Java home. For a process in a container, btpy reads through ``/proc/<pid>/root``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ _ATTACHER = "btpy.jvm.attacher"
 _AGENT_JAR = "/btpy-agent.jar"
 _ENDS_WITHOUT_MEMORY = ("ExitOnOutOfMemoryError", "CrashOnOutOfMemoryError")
 _SECURITY_MANAGER, _SECURITY_POLICY = "-Djava.security.manager", "-Djava.security.policy="
-_NO_SECURITY_MANAGER = ("allow", "disallow")  # JEP 411: only whether one may be set later
+_NO_SECURITY_MANAGER = (
+    "allow",
+    "disallow",
+)  # JEP 411: these values set no manager, but allow or forbid setting one later
 
 _CLOCK_SECONDS, _START_SECONDS = 2.0, 30.0
 """Tolerance in seconds: the clock may have been set back, and a launcher may need time before it creates the JVM."""
@@ -260,8 +263,8 @@ def find(target: str) -> JvmProcess:
 
 
 def find_all(name: str) -> list[JvmProcess]:
-    """All JVMs with this name as a part of the main class, the jar or ``-Dbtpy.name``, or in the containers or pods
-    that it means.
+    """All JVMs whose main class, jar or ``-Dbtpy.name`` contains this name, and the JVMs in containers or pods of this
+    name.
 
     Raises AttachError (BT511).
     """

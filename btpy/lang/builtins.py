@@ -360,7 +360,7 @@ class Group(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """``default`` None: required. ``type`` None: any value."""
+    """``default``: None means required. ``type``: None means any value."""
 
     name: str
     type: Type
@@ -983,7 +983,7 @@ KEYWORDS: dict[str, Word] = {
         Word(
             "for",
             "for x in items limit 20 { … }",
-            "through arrays, collections of java.util, maps and ranges; ends by its limit",
+            "through arrays, collections of java.util, maps and ranges; ends at its limit",
         ),
         Word("in", "for x in items { … }", "the collection of a loop; `key in @map` and `x in list` test"),
         Word(
@@ -1027,9 +1027,9 @@ SPAN_TAKE, SPAN_TRACE_ID, SPAN_OWN_ID, SPAN_PARENT_ID, SPAN_FLAGS = (
 INSTANCE_OF, GLOB, AUTOMATON, STACK_WITHOUT = "instanceof", "=~ glob", "=~ regex", "stack without"
 FRAME_WITHOUT = "frame without"
 MEMBER, ENTRY_OF = "in", "entry of"
-"""Names of each ``BuiltinCall`` that no script can write: of ``x instanceof T``, of ``text =~ pattern`` with a glob and
-with a table of :mod:`btpy.automaton`, of ``stack`` and ``frame`` with ``skip=``, of ``x in container`` (the
-container first), of ``x[key]`` with a key that may not be an integer."""
+"""Internal names of operations, which a script cannot call by name: ``x instanceof T``; ``text =~ pattern`` with a
+glob, and with a table of :mod:`btpy.automaton`; ``stack`` and ``frame`` with ``skip=``; ``x in container`` (the
+container is the first operand); ``x[key]`` with a key that is possibly not an integer."""
 
 MAX_STATEMENTS = 1000
 """Statements of one body, and statements that one firing runs."""

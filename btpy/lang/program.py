@@ -43,8 +43,8 @@ class Formal:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One probe. ``formals`` None: no header list; ``open_formals``: the list ends with ``..``. ``level``: the lowest
-    level of the session at which it is enabled; None: only a command enables it.
+    """One probe. ``formals``: None means no header list; ``open_formals``: the list ends with ``..``. ``level``: the
+    lowest level of the session at which it is enabled; None: only a command enables it.
     """
 
     id: int
@@ -75,8 +75,8 @@ Value = int | float | bool | str
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """``type``: in the spelling of scripts. ``default`` None: the user must give a value. ``help``: its description in
-    listings.
+    """``type``: in the spelling of scripts. ``default``: None means the user must give a value. ``help``: its
+    description in listings.
     """
 
     name: str

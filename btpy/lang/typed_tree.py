@@ -295,7 +295,7 @@ class ScopedValue(Node):
 
 @dataclass(frozen=True, slots=True)
 class Inlined(Node):
-    """A call of a function of the script: its statements, then its value (None: it has none, type VOID). A
+    """A call of a function of the script: its statements, then its value (None for the type VOID). A
     :class:`Leave` in the statements continues with the value.
     """
 

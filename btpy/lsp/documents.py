@@ -29,7 +29,7 @@ _DECLARED = re.compile(r"\b(param|fn)\s+(\w+)\s*([^;={]*)")
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """``program`` None: the script has errors."""
+    """``program``: None means the script has errors."""
 
     source: Source
     diagnostics: tuple[Diagnostic, ...]

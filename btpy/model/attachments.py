@@ -74,7 +74,7 @@ class ClassLoadAttachment:
 
 @dataclass(frozen=True, slots=True)
 class LowMemoryAttachment:
-    """``pool`` None: every bounded pool, except those that always fill up between two collections. ``per_mille``:
+    """``pool``: None means every bounded pool, except those that always fill up between two collections. ``per_mille``:
     thousandths of the pool's bound.
     """
 

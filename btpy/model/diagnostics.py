@@ -167,7 +167,7 @@ def suggested_names(diagnostic: Diagnostic) -> list[str]:
 
 
 _TAB = 4
-_LINES = 8  # most line numbers that are shown for a repeated mistake
+_LINES = 8  # the largest number of line numbers that are shown for a repeated mistake
 _LONGEST = 160  # characters of a source line that are shown; of a longer one the part around the mark
 _BEFORE = 60  # characters of that part in front of the mark
 _COLOURS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m"}

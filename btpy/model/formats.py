@@ -23,7 +23,7 @@ _SPEC = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """``type`` empty: the default of the value; ``precision`` None: not given."""
+    """``type`` empty: the default of the value; ``precision``: None means not given."""
 
     fill: str
     align: str

@@ -7,8 +7,9 @@ OrderService.place  47 calls  p50 21ms  p99 33ms  max 61ms
 ├─   9%  own code
 └─  62%  p50   13ms  p99   14ms  on orders  waited p50 2ms  p99 5ms  handed over in line 34  ×47  not critical
 
-A share refers to the time of the root. The calls inside a method are timed later than the method itself: they have
-their share of its time since then, times the share of the method. A task of another thread runs beside the calls.
+A share refers to the time of the root. btpy begins to time the calls inside a method later than the method itself.
+Their share is therefore their part of the method's time since that moment, multiplied by the share of the method. A
+task of another thread runs beside the calls.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _Row = tuple[float, str, MergedCalls | None]
 """The share of the root, the text, and the calls whose rows stand below it."""
 
 _MOST = 12
-"""Most rows of one call. The other, faster calls are summed up."""
+"""The largest number of rows of one call. The other, faster calls are summed up."""
 
 LEAST = 0.005
 """The smallest share of the root for a row. Smaller rows are summed up if there are several."""

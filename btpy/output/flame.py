@@ -17,7 +17,7 @@ from btpy.output.stream import Stream
 from btpy.output.writer import Context
 
 MAX_DEPTH = 500
-"""The most frames of a stack that are drawn."""
+"""The largest number of frames of a stack that are drawn."""
 
 
 class FlameWriter(FoldedWriter):

@@ -26,7 +26,7 @@ PLAIN = Style()
 _BAR = 32  # columns of the longest bar, and its minimum if there is little space
 _SHORT_BAR = 4
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-_ROWS = 12  # most rows of a histogram with finer buckets than powers of two
+_ROWS = 12  # the largest number of rows, for buckets finer than powers of two
 
 
 def headline(

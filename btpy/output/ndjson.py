@@ -385,7 +385,7 @@ class JsonWriter(NdjsonWriter):
 
 
 Members = tuple[dict[str, Any], dict[str, int]]
-"""Values by name, and the full length of what was cut, by path."""
+"""Values by name, and the full length of each text that was cut, by path."""
 
 
 def event_members(template: Template, context: Context, text: ValueText) -> Callable[[Record], Members]:
@@ -441,7 +441,7 @@ _DISTRIBUTIONS = (MapKind.HIST, MapKind.PCTL, MapKind.LHIST)
 
 
 def json_value(value: Value, stacks: StackTable, cuts: dict[str, int], path: str) -> Any:
-    """A value in JSON. ``cuts`` collects the full length of what was cut, by path (``order.items``)."""
+    """A value in JSON. ``cuts`` collects the full length of each text that was cut, by path (``order.items``)."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):

@@ -35,7 +35,7 @@ class SimpleValues:
 
 
 def number_of(value: Aggregate | Value) -> Number | None:
-    """The one number of a value or an aggregate; None: it has none."""
+    """The number of a value or an aggregate; None if it has no single number."""
     if isinstance(value, First | Last):
         value = value.value
     number = value.number if isinstance(value, Aggregate) else value

@@ -28,7 +28,8 @@ from btpy.model.templates import Template
 
 @dataclass(frozen=True, slots=True)
 class TableOptions:
-    """Options of ``print(@m, top=, by=, desc=, unit=, scale=, min=)``. ``descending`` None: the default of the map."""
+    """Options of ``print(@m, top=, by=, desc=, unit=, scale=, min=)``. ``descending``: None means the default of the
+    map."""
 
     top: int | None = None
     by: str = ""

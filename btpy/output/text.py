@@ -49,7 +49,8 @@ class TextWriter(SilentWriter):
 
 
 def table_lines(maps: MapText, contents: Sequence[MapContent], template: Template | None) -> list[str]:
-    """The lines of ``print(@m)``, ``plot(@m)`` or ``table(…)``; ``template`` None: the map is printed by default."""
+    """The lines of ``print(@m)``, ``plot(@m)`` or ``table(…)``; ``template``: None means the map is printed by
+    default."""
     options = TableOptions.of(template)
     if template is not None and template.kind is TemplateKind.TABLE:
         return maps.joined(contents, options)

@@ -152,14 +152,14 @@ class Writer(Protocol):
         """Prints, events and warnings. The presenter also shows warnings on standard error."""
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
-        """``template`` None: printed at the end, not by the script. ``nanos``: ``System.nanoTime`` of the target when
-        the script printed it (:meth:`Clock.wall` converts it); None: at the end."""
+        """``template``: None means printed at the end, not by the script. ``nanos``: ``System.nanoTime`` of the target
+        when the script printed it (:meth:`Clock.wall` converts it); None: at the end."""
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
         """Several maps as one table, by their keys."""
 
     def note(self, text: str) -> None:
-        """A remark about the display, for people."""
+        """A remark for the user about the display."""
 
     def probe_error(self, error: ProbeError) -> None: ...
 

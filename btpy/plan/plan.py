@@ -220,14 +220,14 @@ class Refusal:
         return f"{self.class_name}.{name}({', '.join(simple_name(java_type(parameter)) for parameter in parameters)})"
 
     def __str__(self) -> str:
-        """The refusal in one line, for people."""
+        """The refusal in one line, for the user."""
         subject = f"a place in {self.where}" if self.reason in OF_PLACES else self.where
         return f"{subject} is not traced [{self.reason.value}]: {self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
 class Woven:
-    """``data`` None: the class is unchanged (it has no method of the plan, or all were refused)."""
+    """``data``: None means the class is unchanged (it has no method of the plan, or all were refused)."""
 
     data: bytes | None
     sites: tuple[Site, ...]

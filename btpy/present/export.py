@@ -30,7 +30,7 @@ class Exporter(Protocol):
     def writer(self, context: Context, origin: Origin) -> ExportWriter: ...
 
     def begin_report(self) -> bool:
-        """Begins a report if one is due, and returns whether it has. The caller has the maps read, then calls
+        """Begins a report if one is due, and returns whether it has. The caller reads the maps, then calls
         :meth:`report`.
         """
 
@@ -42,7 +42,7 @@ class Exporter(Protocol):
 
 
 class _NoConsole:
-    """Ignores messages for people: another presenter shows them on the terminal."""
+    """Ignores messages for the user: another presenter shows them on the terminal."""
 
     verbosity = -1
     unicode = True

@@ -46,7 +46,7 @@ _AS_USUAL = "as usual"  # the options of a map that is printed without options
 
 
 class Console(Protocol):
-    """Takes messages for people (standard error), not output. ``verbosity``: negative for ``-q``."""
+    """Takes messages for the user (standard error), not output. ``verbosity``: negative for ``-q``."""
 
     verbosity: int
 

@@ -28,7 +28,7 @@ class ProbeRateLimit:
 
     def passes(self, probe: int, nanos: int) -> bool:
         """Whether an event of that time is displayed. The first event of a new second adds a note with the number that
-        was withheld in the second before."""
+        was withheld in the previous second."""
         if self.limit is None:
             return True
         second = nanos // _SECOND

@@ -375,7 +375,7 @@ def _what_did_not_happen(attachment: Attachment) -> str:
 
     match attachment:
         case MethodAttachment(classes=classes) if all(pattern.text == "none" for pattern in classes):
-            return "it is switched off: it is about the classes `none`"
+            return "the parameter `none` switches it off"
         case TimerAttachment(period=period):
             return f"its {duration(period)} had not passed"
         case SampleAttachment():

@@ -43,7 +43,7 @@ _MAX_PIECES = 512  # in one call of writev; IOV_MAX is 1024
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``wall_nanos``: when its chunk was written, ns since 1970, by the clock of the client."""
+    """``wall_nanos``: the time when its chunk was written, ns since 1970, by the clock of the client."""
 
     code: int
     payload: bytes

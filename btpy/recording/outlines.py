@@ -141,7 +141,7 @@ def _check_slot(slot: Slot) -> None:
     if not isinstance(slot.value, SiteFact):
         _must(0 <= slot.value < 256, f"a slot of value {slot.value}")
     _must(not slot.time or is_time_format(slot.time), "a format of times")
-    _must(len(slot.format) <= 200, "a format so long")
+    _must(len(slot.format) <= 200, "a format of this length")
     _must(slot.width is None or 0 <= slot.width < 256, f"a slot with the width of value {slot.width}")
 
 

@@ -147,8 +147,8 @@ class Ends:
         self._initialized: dict[int | None, Snippet | None] = {}
 
     def _keep_copies(self, variables: Variables, later: Sequence[Operand]) -> Bindings:
-        """Variables for entry copies of the inputs that exits use, and in a constructor of those used after
-        super(…).
+        """Variables for entry copies of the inputs that exits use. A constructor also copies the inputs that are used
+        after super(…).
         """
         indexes = {operand.number for operand in later if operand.kind is OperandKind.ARGUMENT}
         if self._constructor:

@@ -325,7 +325,7 @@ class ProbeFailure:
 @dataclass(frozen=True, slots=True)
 class ProbeCounters:
     """Totals since the session began. ``produced`` = delivered + the kinds of dropped. ``skipped``: hits that sampling
-    or the budget skipped. ``rested_ns``: the time for which the budget had the probe disabled, so that hits were not
+    or the budget skipped. ``rested_ns``: the time in which the budget disabled the probe, so that hits were not
     even counted. ``untrue``: hits for which a predicate was false. At most 1,000 are counted.
 
     Costs refer to the ``timed`` firings: their mean and its standard deviation in ps, their 99th percentile in ns; and

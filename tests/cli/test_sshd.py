@@ -41,7 +41,7 @@ def left_alone(*machines: Node, connected: bool = True) -> None:
 
 
 def told_of(tracer: Tracer, host: str) -> str:
-    """The lines for people about a host."""
+    """The messages about a host on standard error."""
     return "\n".join(line for line in tracer.stderr if line.startswith((f"{host}  ", f"{host} ")))
 
 

@@ -64,7 +64,7 @@ def in_own_users(*command: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Cell:
-    """A running program ``Counted``; ``process``: btpy's view of it from here."""
+    """A running program ``Counted``. ``process``: the facts that btpy reads about it from the test's process."""
 
     target: Target
     process: JvmProcess

@@ -53,8 +53,8 @@ def values_until(
 
 
 def drained(session: Session, timeout: float | None) -> list[tuple[int, tuple[object, ...]]]:
-    """(probe, values) of the records that arrive within ``timeout`` seconds; ``timeout`` None: up to the end of the
-    session.
+    """(probe, values) of the records that arrive within ``timeout`` seconds; ``timeout``: None means up to the end of
+    the session.
     """
     return [
         (record.probe, record.values)

@@ -254,7 +254,7 @@ def test_probes_that_may_never_fire() -> None:
         )
     )
     assert script_reasons(program, level=1) == {
-        "none": "it is switched off: it is about the classes `none`",
+        "none": "the parameter `none` switches it off",
         "off": "it is disabled (@Disabled)",
         "verbose": "it is disabled: --level 2 enables it (@Level)",
         "often": "its 50s had not passed",

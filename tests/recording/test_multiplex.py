@@ -1,4 +1,5 @@
-"""The stream of a node: recordings of several targets in one, taken apart again whatever pieces it comes in."""
+"""The stream of a node: it joins the recordings of several targets. The reader separates them again, for pieces of any
+size."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def everything(file: ClassFile) -> ClassPlan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """``files``: SHA-256 of each file of the program that is the same each time, by path."""
+    """``files``: by path, the SHA-256 of each file that the program writes in the same way in every run."""
 
     status: int
     stdout: str

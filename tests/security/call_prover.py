@@ -169,7 +169,7 @@ NULL = Value("null", exact=True, fresh=True, size=CONSTANT)
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``result`` None: the method returns no value, or never returns."""
+    """``result``: None means the method returns no value, or never returns."""
 
     result: Value | None
     cost: int

@@ -92,7 +92,7 @@ EXPECTED: dict[tuple[str, Point, InputKind | None, int], tuple[int, int]] = {
     ("callsFailing(I)Ljava/lang/String;", Point.CATCH, EXCEPTION, 0): (4, 4),
     ("callsFailing(I)Ljava/lang/String;", Point.FIELD_SET, OLD, 0): (13, 78),
     ("callsFailing(I)Ljava/lang/String;", Point.FIELD_SET, NEW, 0): (13, 91),
-    # three objects, and a fourth for the eleven n above 2
+    # each of 13 calls makes three objects; 11 of them make a fourth one
     ("makes(I)I", Point.NEW, None, 0): (50, 0),
     ("makes(I)I", Point.NEW, TARGET, 0): (50, 50),
     ("makes(I)I", Point.CALL_BEFORE, TARGS, 0): (50, 26),

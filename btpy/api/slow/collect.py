@@ -29,11 +29,11 @@ _OPTIONAL = ("http_server", "jdbc", "pools", "locks", "http_client", "frameworks
 _KINDS = ("sql", "http", "lock", "pool")
 
 MOST_PARTS = 1000
-"""The most parts of a request that are kept."""
+"""The largest number of parts of a request that are kept."""
 _MOST_OPEN = 100_000
-"""The most parts of requests that have not ended."""
+"""The largest number of parts of requests that have not ended."""
 _MOST_SAMPLES = 20_000
-"""The most samples that are kept of what many threads did."""
+"""The largest number of samples that are kept for work of many threads."""
 _SETTLED = 1_000_000_000
 """ns after the end of a request until the samples of its time have arrived."""
 _SAMPLED_EVERY = 20_000_000

@@ -139,8 +139,8 @@ def measure(session: Session, looks: Looks, seconds: float, is_stopped: Callable
 
 
 def _scale(view: MapView, seconds: float) -> float:
-    """A factor for counts: it adds estimated hits for the time for which the budget had a probe disabled. The estimate
-    takes the rate of the rest of the run.
+    """A factor for counts. It adds estimated hits for the time in which the budget disabled the probe. The estimate
+    uses the rate of the rest of the run.
     """
     rested = 0.0 if view.skips is None else view.skips.rested_ns / 1e9
     return seconds / max(seconds - rested, seconds / _MOST_SCALED)

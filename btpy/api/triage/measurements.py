@@ -12,7 +12,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """``sum`` and ``longest`` in nanoseconds or bytes; 0 of what was only counted."""
+    """``sum`` and ``longest`` in nanoseconds or bytes; 0 for events that were only counted."""
 
     count: int
     sum: float = 0.0

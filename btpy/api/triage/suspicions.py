@@ -31,7 +31,8 @@ _MOST = 0.5
 """The share of the processor time of a line that stands out: that of other services is spread over many lines."""
 
 _PATTERN = 3
-"""Fewer rows of a statement, or connections of a place, can be chance, or a job that has just run."""
+"""The smallest number of repetitions that is reported. Fewer rows of a statement, or connections of a place, occur by
+chance, or come from a job that has just run."""
 
 
 def _slowest(totals: Mapping[Key, Total]) -> tuple[Key, Total]:

@@ -79,7 +79,7 @@ def _aggregation(tree: nodes.Call) -> Diagnostic:
 
 
 def _no_value(tree: nodes.Call, function: Function) -> Diagnostic | None:
-    """The reason why a call has no value that a probe can use. None: it has one."""
+    """The reason why a call has no value that a probe can use; None if it has one."""
     name = tree.function.text
     if name == LOCALS:
         works = "print(locals()) works; one variable is $name"
@@ -196,7 +196,7 @@ def check_place(context: Context, function: Function, span: Span) -> None:
             Diagnostic(
                 "BT411",
                 f"`{function.name}()` is not allowed",
-                Label(span, "stops the traced program while it runs"),
+                Label(span, "the traced program stops during this call"),
                 help=(Permission(function.allow),),
             )
         )

@@ -23,7 +23,7 @@ _MOST_LEVEL = 100
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """``level`` None: starts disabled."""
+    """``level``: None means starts disabled."""
 
     sampling: Sampling | None = None
     limit: Limit = NO_LIMIT

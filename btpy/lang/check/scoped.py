@@ -197,7 +197,7 @@ def _find(context: Context, tree: nodes.ScopedVariable) -> ScopedVariable:
 
 
 def flow_change(context: Context, function: Function, call: nodes.Call) -> Statement:
-    """``begin_flow()`` and the like. At ENTRY the woven method keeps the flow that is current before."""
+    """``begin_flow()`` and the like. At ENTRY the woven method keeps the flow that was current until then."""
     _require_target(context, call.span, f"{function.name}()")
     of = stateful(context, call.arguments[0].value, function.name) if call.arguments else None
     entered = None

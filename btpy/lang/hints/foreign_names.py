@@ -43,7 +43,7 @@ _STACK = "the stack is stack(n), that of an exception stack(exception, n):  prin
 _NO_CAST = "values need no conversion:  print(arg0)"
 _MAPS = "keep it in a map:  @name[key] = …"
 _WAIT = "a probe cannot wait; do later work in a timer:  @OnTimer(5s) { … }"
-_LOOP = "a loop ends by its limit:  for x in items limit 10 { … }   or tests:  first(x in items: x.price > 3)"
+_LOOP = "a loop ends at its limit:  for x in items limit 10 { … }   or tests:  first(x in items: x.price > 3)"
 _SKIP = "skip() ends this firing; to skip the rest of a loop round write:  if … { … }"
 _SHARED = "all threads share maps:  @n = …   and a thread has values of its own:  thread.n = …"
 _NOTHING = "a probe changes nothing in the program"
@@ -65,8 +65,8 @@ FORMS = {
     **dict.fromkeys(("try", "catch", "finally", "except"), _CATCH),
     **dict.fromkeys(("throw", "raise", "THROW"), f"{_NOTHING}, so it cannot throw"),
     **dict.fromkeys(("switch", "case", "match"), "write if … { … } else if … { … }, or c ? a : b"),
-    "System": "print(…) writes a line; of the JVM there are property(name), nanos, uptime(), …",
-    "Thread": "of the thread there are tid, thread_name, is_virtual; stack(8) is its stack",
+    "System": "print(…) writes a line; a script reads the JVM by property(name), nanos, uptime(), …",
+    "Thread": "a script reads the thread by tid, thread_name, is_virtual; stack(8) is its stack",
     **dict.fromkeys(("Math", "math"), "there are + - * / %, c ? a : b, and the aggregations min, max, avg"),
     **dict.fromkeys(("String", "Strings"), 'text is built with f"{a} {b:>8}"; there are substr, lower, contains, …'),
     **dict.fromkeys(

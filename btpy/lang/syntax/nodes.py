@@ -379,7 +379,7 @@ class Annotation(Tree):
 
 @dataclass(frozen=True, slots=True)
 class Probe(Tree):
-    """``formals`` None: no parameter list. ``open_formals``: it ends with ``..``."""
+    """``formals``: None means no parameter list. ``open_formals``: it ends with ``..``."""
 
     annotations: tuple[Annotation, ...]
     name: Identifier | None

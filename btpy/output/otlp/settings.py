@@ -84,8 +84,8 @@ class Batches(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OtlpSettings:
-    """``interval``: seconds between two reports of the metrics. ``logs``, ``metrics``, ``traces`` None: the user has
-    switched the signal off (``OTEL_LOGS_EXPORTER=none``)."""
+    """``interval``: seconds between two reports of the metrics. ``logs``, ``metrics``, ``traces``: None means the user
+    has switched the signal off (``OTEL_LOGS_EXPORTER=none``)."""
 
     logs: Endpoint | None
     metrics: Endpoint | None

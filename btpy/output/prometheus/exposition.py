@@ -1,4 +1,4 @@
-"""The exposition of a run: has the maps read when a server scrapes, and encodes them."""
+"""The exposition of a run: asks for the maps when a server scrapes, and encodes them."""
 
 from __future__ import annotations
 

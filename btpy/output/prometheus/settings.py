@@ -21,7 +21,7 @@ _HELP = ("--prometheus 9464 listens on the loopback interface", "--prometheus 0.
 
 @dataclass(frozen=True, slots=True)
 class ExpositionSettings:
-    """``host``: a numeric address. ``token`` None: every process of this machine may read."""
+    """``host``: a numeric address. ``token``: None means every process of this machine may read."""
 
     host: str
     port: int

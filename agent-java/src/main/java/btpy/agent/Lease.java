@@ -17,7 +17,7 @@ final class Lease {
 
     private static final int SHORTEST_MILLIS = 1_000;
 
-    /** The most time that counts between two checks, which is far more than in a running JVM. */
+    /** The longest time that counts between two checks, which is far more than in a running JVM. */
     private static final long LONGEST_STEP_NANOS = 500_000_000L;
 
     private volatile long limitNanos = HANDSHAKE_MILLIS * 1_000_000L;

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 /**
  * An application whose loop HotSpot compiles while firings still take the slow path, because the event thread has not
- * run yet. The compiled code should already include the fast path. An agent thread runs the JIT warm-up before.
+ * run yet. The compiled code should already include the fast path. Before the loop starts, an agent thread runs the JIT warm-up.
  */
 public final class FastPaths {
     private static final int CALLS = 300_007;
