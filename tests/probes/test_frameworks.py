@@ -490,3 +490,31 @@ def test_spring_mvc(jdk: int, stacks: str) -> None:
         errors = tracer.maps()["errors"]
         assert errors["SpringMvc$Shop.sold,IllegalStateException,handled"] == 7
         assert errors["SpringMvc$Shop.broken,UnsupportedOperationException,passed on"] == 5
+
+
+@versions((25, "webflux7"), (17, "webflux61"))
+def test_spring_webflux(jdk: int, stacks: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.spring_webflux as flux;\n"
+        "@OnProbe(flux.answered) when event.duration >= 50ms { @late[event.handler, event.status] = count(); }\n"
+        "@OnProbe(flux.closed) when event.duration >= 50ms { @late[event.handler, event.status] = count(); }\n"
+    )
+    with target(jdk, "SpringWebFlux", classpath=classes("SpringWebFlux", *jars(stacks))) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        shop = "SpringWebFlux$Shop"
+        counts = {f"{shop}.item": 31, f"{shop}.feed": 11, f"{shop}.sold": 7, f"{shop}.broken": 5, "(no handler)": 3}
+        function = "SpringWebFlux$Settings.(function)"
+        assert columns(tracer, "flux.@took") == {**counts, function: 13}
+        assert columns(tracer, "flux.@failed") == {f"{shop}.broken": 5}
+        maps = tracer.maps()
+        statuses = {f"{handler},200": count for handler, count in counts.items()}
+        statuses[f"{shop}.broken,500"] = statuses.pop(f"{shop}.broken,200")
+        statuses["(no handler),404"] = statuses.pop("(no handler),200")
+        assert maps["flux.@statuses"] == {**statuses, f"{function},202": 13}
+        errors = maps["flux.@errors"]
+        assert errors[f"{shop}.sold,IllegalStateException,handled"] == 7
+        assert errors[f"{shop}.broken,UnsupportedOperationException,passed on"] == 5
+        assert maps["late"][f"{shop}.item,200"] == 31, "the method ends before its Mono"
+        assert maps["late"][f"{shop}.feed,200"] == 11, "three elements, each after 20 ms"
