@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from btpy.wire.messages import HandlerClass
-from tests.jdks import javac
+from tests.jdks import javac_command
 
 _ZEROS = b"0" * 40
 _SOURCES = Path(__file__).parents[2] / "agent-java" / "src" / "main" / "java"
@@ -20,7 +20,17 @@ def handler(directory: Path, body: str, inputs: str = "") -> HandlerClass:
         f"package btpy.handlers;\nimport btpy.runtime.*;\npublic final class {source.stem} {{\n"
         f"    public static void fire(int site{inputs}) {{\n{body}\n    }}\n}}\n"
     )
-    command = [str(javac()), "-g:none", "-source", "8", "-target", "8", "-nowarn", "-Xlint:-options", "-implicit:none"]
+    command = [
+        *javac_command(),
+        "-g:none",
+        "-source",
+        "8",
+        "-target",
+        "8",
+        "-nowarn",
+        "-Xlint:-options",
+        "-implicit:none",
+    ]
     subprocess.run([*command, "-sourcepath", str(_SOURCES), "-d", str(directory), str(source)], check=True)
     return named(directory.joinpath("btpy", "handlers", f"{source.stem}.class").read_bytes())
 

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from tests.jdks import java, javac
+from tests.jdks import java, javac_command
 
 BUDGET_MS = 20
 CLASSES = 10_007
@@ -20,7 +20,7 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("batches")
     agent = Path(__file__).parents[2] / "agent-java/src/main/java/btpy/agent/BatchSize.java"
     driver = Path(__file__).parent / "java" / "BatchSizes.java"
-    subprocess.run([str(javac()), "--release", "11", "-d", str(out), str(agent), str(driver)], check=True)
+    subprocess.run([*javac_command(), "--release", "11", "-d", str(out), str(agent), str(driver)], check=True)
     return out
 
 

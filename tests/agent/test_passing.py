@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tests.jdks import java, javac
+from tests.jdks import java, javac_command
 from tests.runtime.harness import EXPORT
 
 SOURCES = Path(__file__).parents[2] / "agent-java" / "src" / "main" / "java"
@@ -21,7 +21,7 @@ def test_classes_that_load_unwoven_are_found_later(tmp_path: Path) -> None:
     )
     options = ["-source", "8", "-target", "8", "-Xlint:-options", "-XDignore.symbol.file", "-nowarn"]
     sources = ["-sourcepath", f"{SOURCES}:{tmp_path}", str(tmp_path / "Build.java"), str(driver)]
-    subprocess.run([str(javac()), *options, "-d", str(tmp_path), *sources], check=True, capture_output=True)
+    subprocess.run([*javac_command(), *options, "-d", str(tmp_path), *sources], check=True, capture_output=True)
     command = [str(java(17)), *EXPORT, f"-Xbootclasspath/a:{tmp_path}", "btpy.agent.Passing"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     result = dict(line.split() for line in done.stdout.splitlines())

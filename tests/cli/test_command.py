@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.jdks import javac
+from tests.jdks import javac_command
 from tests.targets import target
 
 UNUSED_PID = str(2**22 + 1)  # above the greatest that Linux gives
@@ -153,7 +153,7 @@ def test_a_name_that_two_jvms_have_is_no_name(tmp_path: Path) -> None:
         "public class Twin { public static void main(String[] a) throws Exception"
         ' { System.out.println("ready"); System.in.read(); } }'
     )
-    subprocess.run([str(javac()), "--release", "11", "-d", str(tmp_path), str(source)], check=True)
+    subprocess.run([*javac_command(), "--release", "11", "-d", str(tmp_path), str(source)], check=True)
     with target(17, "Twin", classpath=[tmp_path]) as one, target(17, "Twin", classpath=[tmp_path]) as other:
         shown = btpy("Twin", "-e", "A::b @entry {}")
         assert shown.returncode == 3

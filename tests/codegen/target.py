@@ -15,7 +15,7 @@ from pathlib import Path
 from btpy.classfile.descriptors import parse
 from btpy.codegen.handler_class import HandlerClass
 from btpy.events.records import Record, RecordDecoder
-from tests.jdks import cache, java, javac, locked
+from tests.jdks import cache, java, javac_command, locked
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "agent-java" / "src" / "main" / "java" / "btpy" / "runtime"
@@ -187,7 +187,6 @@ def runtime_classes() -> Path:
             fresh = Path(tempfile.mkdtemp(dir=out.parent))
             try:
                 options = [
-                    "-J-Xmx256m",
                     "-source",
                     "8",
                     "-target",
@@ -196,7 +195,7 @@ def runtime_classes() -> Path:
                     "-Xlint:-options",
                     "-XDignore.symbol.file",
                 ]
-                subprocess.run([javac(), *options, "-d", fresh, *sources], check=True, timeout=300)
+                subprocess.run([*javac_command(), *options, "-d", fresh, *sources], check=True, timeout=300)
                 fresh.rename(out)
             finally:
                 shutil.rmtree(fresh, ignore_errors=True)

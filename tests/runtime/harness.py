@@ -16,7 +16,7 @@ from btpy.events.stacks import Frame
 from btpy.model.maps import Linear, Map, MapKind, Most, Series
 from btpy.model.types import ANY
 from btpy.wire import codec, messages
-from tests.jdks import java, javac
+from tests.jdks import java, javac_command
 
 ROOT = Path(__file__).parent.parent.parent / "agent-java" / "src"
 RUNTIME_SOURCES = tuple(sorted(ROOT.glob("main/java/btpy/runtime/*.java")))
@@ -25,8 +25,8 @@ EXPORT = ("--add-exports", "java.base/jdk.internal.misc=ALL-UNNAMED")
 
 def compile_runtime(target: Path) -> None:
     sources = [*RUNTIME_SOURCES, *ROOT.glob("test/java/**/*.java")]
-    options = ["-J-Xmx256m", "-source", "8", "-target", "8", "-Xlint:-options", "-XDignore.symbol.file", "-nowarn"]
-    subprocess.run([str(javac()), *options, "-d", str(target), *map(str, sources)], check=True, capture_output=True)
+    options = ["-source", "8", "-target", "8", "-Xlint:-options", "-XDignore.symbol.file", "-nowarn"]
+    subprocess.run([*javac_command(), *options, "-d", str(target), *map(str, sources)], check=True, capture_output=True)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from btpy.engine.instrumentation import handler_classes
 from btpy.engine.session import Session
 from btpy.events.aggregates import Count
 from btpy.wire import messages
-from tests.jdks import all_jdks, compiled, java, javac
+from tests.jdks import all_jdks, compiled, java, javac_command
 from tests.live.scripts import JAVA, program
 from tests.targets import Target, target
 
@@ -97,7 +97,7 @@ def test_modules_that_are_woven_can_call_handlers(jdk: int, tmp_path: Path) -> N
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     paths = [str(tmp_path / "src" / name) for name in sources]
-    subprocess.run([javac(), "--release", "11", "-d", tmp_path / "modular", *paths], check=True)
+    subprocess.run([*javac_command(), "--release", "11", "-d", tmp_path / "modular", *paths], check=True)
     # On JDK 11 the agent needs sun.misc.Unsafe.
     more = ["--add-modules", "jdk.unsupported"] if jdk == 11 else []
     command = [
