@@ -117,12 +117,15 @@ def test_what_hosts_find_is_exported_with_the_host_as_its_resource(tmp_path: Pat
                     ("web1", "211"),
                     ("web2", "101"),
                 ]
+                hits = r'btpy_probe_hits_total\{host="(web.)",outcome="fired".*?\} (\d+)'
+                assert sum(int(count) for host, count in re.findall(hits, page) if host == "web1") == 211
+                called(targets["web1"], 7)  # at once before the end
                 assert tracer.stop() == 0, tracer.stderr
             finally:
                 tracer.kill()
-        assert counts_by_host(running) == {"web1": 211, "web2": 101}
+        assert counts_by_host(running) == {"web1": 218, "web2": 101}
         logs = Counter(attributes(list(resource.attributes))["host.name"] for resource, _ in running.logs)
-        assert logs == {"web1": 211, "web2": 101}
+        assert logs == {"web1": 218, "web2": 101}
         left_alone(*targets.values())
 
 
@@ -182,8 +185,8 @@ def test_where_every_host_fails_the_status_says_so(tmp_path: Path) -> None:
 
 
 def test_a_host_that_vanishes_keeps_its_share(tmp_path: Path) -> None:
-    with jvms_on("web1", "web2") as (name, targets):
-        with on_hosts(tmp_path, "web[1-2]", name, *ALL, "-i", "100ms") as tracer:
+    with backend() as running, jvms_on("web1", "web2") as (name, targets):
+        with on_hosts(tmp_path, "web[1-2]", name, *ALL, "-i", "100ms", "-o", running.url) as tracer:
             told(tracer, "tracing 2 JVMs on 2 hosts")
             called(targets["web1"], 211)
             called(targets["web2"], 101)
@@ -194,6 +197,7 @@ def test_a_host_that_vanishes_keeps_its_share(tmp_path: Path) -> None:
             assert tracer.stop() == 0, tracer.stderr
         assert reasons(tracer) == {"web1": "host-gone", "web2": "interrupt"}
         assert tracer.maps()["n"] == 319
+        assert counts_by_host(running) == {"web1": 211, "web2": 108}
         assert any("its maps were last read" in line and line.startswith("web1  ") for line in tracer.stderr)
         left_alone(*targets.values())
 

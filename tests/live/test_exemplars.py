@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 import urllib.request
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -12,6 +14,8 @@ from pathlib import Path
 import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Exemplar
 
+from tests.cli.fake_ssh import REMOTE, fake_ssh
+from tests.cli.test_several import told
 from tests.collector import collector_with
 from tests.jdks import compiled
 from tests.live.scripts import waited
@@ -38,6 +42,9 @@ SCRIPT = """Orders::place @entry {
 }"""
 ORDERS = 1009
 """Orders in a round; there are three rounds."""
+CLOCKS_NANOS = 100_000_000
+"""The largest difference of the clocks of the program and of this process."""
+
 EXEMPLAR = re.compile(
     r'^btpy_(\w+)_bucket\{.*?le="([^"]+)".*?\} \S+ # \{span_id="(\w+)",trace_id="(\w+)"\} (\S+) \d+\.\d+$', re.MULTILINE
 )
@@ -58,12 +65,16 @@ AMOUNTS = {1 + number * number * 37 % 1_000_003: number for number in range(3 * 
 
 @contextmanager
 def orders(
-    jdk: int = 17, main: str = "TracedOrders", coordinates: Sequence[str] = API, *arguments: str
+    jdk: int = 17,
+    main: str = "TracedOrders",
+    coordinates: Sequence[str] = API,
+    *arguments: str,
+    flags: Sequence[str] = (),
 ) -> Iterator[Target]:
     jars = [artifact(name) for name in coordinates]
     sources = [JAVA / "Gate.java", CONTEXTS / "Orders.java", CONTEXTS / f"{main}.java"]
     classes = compiled(sources, release=11, classpath=jars)
-    with target(jdk, main, *arguments, classpath=[classes, *jars]) as running:
+    with target(jdk, main, *arguments, classpath=[classes, *jars], flags=flags) as running:
         yield running
 
 
@@ -92,6 +103,7 @@ def exemplars(running: Backend, name: str) -> Iterator[tuple[dict[str, object], 
 
 
 def test_every_exemplar_has_the_trace_of_its_sample(tmp_path: Path) -> None:
+    begun = time.time_ns()
     with backend() as running, orders() as shop, ExitStack() as stack:
         tracer = started(stack, shop.pid, "--with", "trace", "-o", running.url)
         shop.send()
@@ -102,6 +114,7 @@ def test_every_exemplar_has_the_trace_of_its_sample(tmp_path: Path) -> None:
         for key, found in exemplars(running, "btpy.amounts"):
             for exemplar in found:
                 check(exemplar.as_int, exemplar.trace_id.hex(), exemplar.span_id.hex())
+                assert begun - CLOCKS_NANOS < exemplar.time_unix_nano < time.time_ns() + CLOCKS_NANOS
                 assert AMOUNTS[exemplar.as_int] % 2 == (0 if key["even"] else 1)
             assert len({exemplar.as_int.bit_length() for exemplar in found}) == len(found)
             sizes += [exemplar.as_int.bit_length() for exemplar in found]
@@ -165,14 +178,46 @@ def test_exemplars_of_other_libraries_and_of_virtual_threads(
         for place in (1, 2, 3):
             shop.send()
             shop.wait_for(f"ordered {place * ORDERS}")
+            waited(lambda place=place: counted(running) == place * ORDERS, "a report")  # type: ignore[misc]
         assert tracer.stop() == 0
-        assert running.last("btpy.n").sum.data_points[0].as_int == 3 * ORDERS
         found = [(key, exemplar) for key, own in exemplars(running, "btpy.amounts") for exemplar in own]
         assert len(found) > 20
         assert {key["even"] for key, _ in found} == {True, False}
         for key, exemplar in found:
             check(exemplar.as_int, exemplar.trace_id.hex(), exemplar.span_id.hex())
             assert AMOUNTS[exemplar.as_int] % 2 == (0 if key["even"] else 1)
+        frequent = [exemplar.as_int for _, exemplar in found if exemplar.as_int.bit_length() == 20]
+        assert {AMOUNTS[amount] // ORDERS for amount in frequent} == {0, 1, 2}, "new ones after each reading"
+
+
+def counted(running: Backend) -> int:
+    """The number of orders of the last report."""
+    points = [metric.sum.data_points[0].as_int for _, metric in list(running.reports) if metric.name == "btpy.n"]
+    return points[-1] if points else 0
+
+
+def test_exemplars_of_hosts_stay_until_the_client_reports_them(tmp_path: Path) -> None:
+    """The host reads its map many times, and each exemplar is in one reading. The client reports once, at the end."""
+    host = "web1"
+    name = f"orders-{uuid.uuid4().hex[:12]}"
+    with backend() as running, fake_ssh(tmp_path) as environment, ExitStack() as stack:
+        shop = stack.enter_context(orders(flags=[f"-Dbtpy.name={name}-{host}"]))
+        target_of_host = ("--hosts", host, "--remote-btpy", REMOTE, f"{name}-@HOST@")
+        options = ("-e", SCRIPT, "--hits", "0", "-f", "ndjson", "-i", "100ms", "--with", "trace", "-o", running.url)
+        tracer = Tracer([*target_of_host, *options], {**environment, "OTEL_METRIC_EXPORT_INTERVAL": "600000"})
+        stack.callback(tracer.kill)
+        told(tracer, "tracing 1 JVM on 1 host")
+        for place in (1, 2):
+            shop.send()
+            shop.wait_for(f"ordered {place * ORDERS}")
+        waited(lambda: tracer.maps().get("n") == 2 * ORDERS, "a reading after the last order")
+        assert tracer.stop() == 0, tracer.stderr
+        assert running.last("btpy.n").sum.data_points[0].as_int == 2 * ORDERS
+        found = [exemplar for _, own in exemplars(running, "btpy.amounts") for exemplar in own]
+        assert len(found) > 20
+        for exemplar in found:
+            check(exemplar.as_int, exemplar.trace_id.hex(), exemplar.span_id.hex())
+        assert {attributes(list(resource.attributes))["host.name"] for resource, _ in running.reports} == {host}
 
 
 def page(tracer: Tracer, accept: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from btpy.events.aggregates import Count, Key, LinearHistogram, MapContent, Stats, Total, merged
+from btpy.events.exemplars import Exemplar
 from btpy.events.sketches import Distinct
 from btpy.model.maps import Linear, Map, MapKind
 from btpy.model.types import LONG
@@ -30,6 +32,17 @@ def steps(*others: str) -> st.SearchStrategy[list[tuple[str, str, int]]]:
     """A step of a script: it counts under a key, or empties the map in some way."""
     count = st.tuples(st.just("count"), st.sampled_from("abc"), st.integers(1, 5))
     return st.lists(st.one_of(count, st.tuples(st.sampled_from(others), st.just(""), st.just(0))), max_size=60)
+
+
+def test_exemplars_of_earlier_readings_stay_until_there_are_newer_ones() -> None:
+    series = Series()
+    map_ = Map(0, "n", MapKind.HIST, 1, LONG)
+    first, second = (Exemplar(value, 7, bytes(16), bytes(8)) for value in (3, 100))
+    newer = Exemplar(2, 11, bytes(16), bytes(8))
+    for found in ((first,), (second,), (), (newer,)):
+        value = replace(histogram_of([3, 100], 2), exemplars=found)
+        series.put(MapContent(map_, 0, ((("a",), value), (("b",), histogram_of([3], 2)))))
+    assert series.exemplars == {exact_key(("a",)): (newer, second)}
 
 
 @given(steps("flush"))
