@@ -12,6 +12,7 @@ from btpy.api.triage import collect
 from btpy.api.triage.findings import Finding
 from btpy.api.triage.judge import CAUSES, findings, ranked
 from btpy.api.triage.measurements import Key, Measurements, Total
+from btpy.api.triage.scheduling import Scheduling, scheduling_of
 from btpy.api.triage.thresholds import SLOW, THRESHOLDS, Kind
 from btpy.model.source import Source
 
@@ -87,11 +88,53 @@ def test_statements_whose_text_is_unknown_belong_to_those_of_their_place() -> No
 def test_a_queue_matters_if_its_tasks_wait_long() -> None:
     queue: dict[Key, Total] = {("mailer",): Total(100, 350.0, 7.0)}
     short: dict[Key, Total] = {("mailer",): Total(100, 0.1 * SECOND)}
-    long: dict[Key, Total] = {("mailer",): Total(3, 0.3 * SECOND, 0.2 * SECOND)}
+    long: dict[Key, Total] = {("mailer",): Total(3, 0.9 * SECOND, 0.4 * SECOND)}
     assert kinds(Measurements(20, {"queue": queue, "queued": short})) == []
     (finding,) = findings(Measurements(20, {"queue": queue, "queued": long}))
-    assert finding.fact == "3.5 tasks on average wait for a thread of mailer (100ms on average, at most 200ms)"
+    assert finding.fact == "1.5 tasks on average wait for a thread of mailer (300ms on average, at most 400ms)"
     assert kinds(Measurements(20, {"queue": queue})) == [Kind.QUEUED_TASKS]  # the budget has left all waits out
+    wrong: dict[Key, Total] = {
+        ("mailer",): Total(100, 900 * SECOND, 20 * SECOND)
+    }  # the budget has left submissions out
+    (finding,) = findings(Measurements(20, {"queue": queue, "queued": wrong}))
+    assert finding.fact == "3.5 tasks on average wait for a thread of mailer (about 700ms on average)"
+
+
+def test_a_queue_that_is_rarely_used_is_no_fact() -> None:
+    """The thread of HikariCP that adds connections has a task waiting whenever it begins one, once in a minute."""
+    queue: dict[Key, Total] = {("connection-adder",): Total(1, 1.0, 1.0)}
+    waits: dict[Key, Total] = {("connection-adder",): Total(1, 0.03 * SECOND)}
+    assert kinds(Measurements(20, {"queue": queue})) == []
+    assert kinds(Measurements(20, {"queue": queue, "queued": waits})) == []
+
+
+def test_a_jvm_that_gets_too_little_of_the_processors_is_a_fact() -> None:
+    def of(**figures: float) -> list[Kind]:
+        return kinds(Measurements(20, {}, figures))
+
+    assert of(ran=2 * SECOND, not_run=5 * SECOND) == []  # it is busy itself
+    assert of(ran=2 * SECOND, not_run=7 * SECOND) == [Kind.STARVED]
+    assert of(ran=0.01 * SECOND, not_run=5 * SECOND) == []  # 0.25 threads
+    assert of(periods=200, throttled=19) == []
+    assert of(periods=200, throttled=20) == [Kind.THROTTLED]
+
+
+@pytest.mark.parametrize(
+    ("group", "path"), [("0::/pods/a\n", "pods/a"), ("3:cpuset:/\n2:cpu,cpuacct:/pods/a\n", "cpu/pods/a")]
+)
+def test_the_processor_time_of_a_process_and_its_limit(group: str, path: str, tmp_path: Path) -> None:
+    for thread, times in ((7, "500 30 2"), (8, "70 11 1")):
+        task = tmp_path / "proc/7/task" / str(thread)
+        task.mkdir(parents=True)
+        (task / "schedstat").write_text(f"{times}\n")
+    (tmp_path / "proc/7/cgroup").write_text(group)
+    directory = tmp_path / "cgroup" / path
+    directory.mkdir(parents=True)
+    (directory / "cpu.stat").write_text("usage_usec 7\nnr_periods 101\nnr_throttled 13\n")
+    scheduling = scheduling_of(7, tmp_path / "proc", tmp_path / "cgroup")
+    assert scheduling == Scheduling(570, 41, 101, 13)
+    assert scheduling.since(Scheduling(70, 40, 100, 12)) == Scheduling(500, 1, 1, 1)
+    assert scheduling_of(11, tmp_path / "proc", tmp_path / "cgroup") == Scheduling()
 
 
 def test_connections_in_use_are_no_leak() -> None:

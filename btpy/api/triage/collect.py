@@ -15,6 +15,7 @@ from btpy.api.session import Session
 from btpy.api.triage.judge import findings
 from btpy.api.triage.measurements import Key, Measurements, Total
 from btpy.api.triage.report import Report, times
+from btpy.api.triage.scheduling import scheduling_of
 from btpy.api.triage.service import describe
 from btpy.api.triage.thresholds import SLOW
 from btpy.dataclass import dataclass
@@ -118,10 +119,13 @@ def measure(session: Session, looks: Looks, seconds: float, is_stopped: Callable
     Raises TargetGone if the JVM was killed, and ProtocolError.
     """
     figures = {"processors": float(processors(session.target.process))}
-    began = time.monotonic()
+    began, before = time.monotonic(), scheduling_of(session.target.pid)
     while (passed := time.monotonic() - began) < seconds and not is_stopped() and not session.ended:
         time.sleep(min(_STEP, seconds - passed))
     seconds = time.monotonic() - began
+    scheduled = scheduling_of(session.target.pid).since(before)
+    figures |= {"ran": scheduled.ran, "not_run": scheduled.waited}
+    figures |= {"periods": scheduled.periods, "throttled": scheduled.throttled}
     maps: dict[str, Mapping[Key, Total]] = {}
     for title in session.maps:
         name = title.removeprefix("@")

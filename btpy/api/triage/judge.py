@@ -12,13 +12,15 @@ from btpy.api.triage.thresholds import THREADS, THRESHOLDS, Kind
 _WORK = {Kind.SLOW_SQL, Kind.REPEATED_SQL, Kind.LOCK_WAITS, Kind.SLOW_CALLS, Kind.DNS, Kind.RETRIES, Kind.FILES}
 _FAILURES = {Kind.DNS, Kind.FAILED_SQL, Kind.FAILED_CALLS, Kind.FAILED_FILES, Kind.RETRIES, Kind.REJECTED_TASKS}
 _WASTE = {Kind.EXCEPTIONS, Kind.LOGGING, Kind.SINGLE_BYTES, Kind.REPEATED_SQL, Kind.ALLOCATIONS, Kind.GC_CALLS}
+_STARVED = {Kind.STARVED, Kind.THROTTLED}
 
 CAUSES: Mapping[Kind, frozenset[Kind]] = {
     Kind.POOL_WAITS: frozenset({Kind.SLOW_SQL, Kind.REPEATED_SQL, Kind.CONNECTION_LEAK}),
-    Kind.QUEUED_TASKS: frozenset(_WORK | {Kind.POOL_WAITS, Kind.GC_TIME, Kind.HOT_CODE}),
-    Kind.REJECTED_TASKS: frozenset(_WORK | {Kind.POOL_WAITS, Kind.HOT_CODE}),
+    Kind.QUEUED_TASKS: frozenset(_WORK | {Kind.POOL_WAITS, Kind.GC_TIME, Kind.HOT_CODE} | _STARVED),
+    Kind.REJECTED_TASKS: frozenset(_WORK | {Kind.POOL_WAITS, Kind.HOT_CODE} | _STARVED),
     Kind.GC_TIME: frozenset({Kind.GC_CALLS, Kind.ALLOCATIONS}),
     Kind.HOT_CODE: frozenset(_WASTE),
+    Kind.THROTTLED: frozenset(_WASTE | {Kind.HOT_CODE, Kind.GC_TIME}),
     Kind.SLOW_LOGGING: frozenset({Kind.LOGGING}),
     Kind.ALLOCATIONS: frozenset({Kind.GC_CALLS, Kind.EXCEPTIONS, Kind.LOGGING, Kind.SINGLE_BYTES, Kind.REPEATED_SQL}),
     Kind.FAILED_CALLS: frozenset({Kind.RETRIES}),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from btpy.api.triage.findings import Finding
 from btpy.api.triage.measurements import NOTHING, Key, Measurements, Total
-from btpy.api.triage.thresholds import LONG_WAIT_NS, SLOW, Kind
+from btpy.api.triage.thresholds import LONG_WAIT_NS, SLOW, STARVED_THREADS, Kind
 from btpy.lang.check.frameworks import frameworks, jdk
 from btpy.output.quantities import counted, duration, grouped, size
 
@@ -246,15 +246,22 @@ def _calls(measured: Measurements) -> Iterator[Finding]:
 
 
 def _tasks(measured: Measurements) -> Iterator[Finding]:
-    """Findings about queues of thread pools. The length of the queue decides, because if the budget skips hits, the
-    waits of most tasks are not known.
+    """Findings about queues of thread pools. The number of tasks that wait on average is the rate of the starts times
+    the mean wait (Little's law). The length of the queue at the starts is too large if tasks come rarely and at once.
+    If the budget skips hits, most waits are not known, and some are those of other tasks, so both bound each other.
     """
     waits = measured.of("queued")
     for key in {**measured.of("queue"), **waits}:
-        wait = waits.get(key, NOTHING)
-        average = max(measured.of("queue").get(key, NOTHING).mean, measured.threads(wait))
+        wait, queue = waits.get(key, NOTHING), measured.of("queue").get(key, NOTHING)
+        average = measured.threads(wait)
+        times = f" ({duration(wait.mean)} on average, at most {duration(wait.longest)})" if wait.count else ""
+        if queue.count:
+            by_waits = wait.mean * queue.count / 1e9 / measured.seconds
+            average = by_waits if wait.count else queue.mean if queue.count >= _ENOUGH else 0.0
+            if average > queue.mean:
+                average = queue.mean
+                times = f" (about {duration(average * measured.seconds * 1e9 / queue.count)} on average)"
         if wait.mean >= LONG_WAIT_NS or not wait.count:
-            times = f" ({duration(wait.mean)} on average, at most {duration(wait.longest)})" if wait.count else ""
             fact = f"{number(average)} tasks on average wait for a thread of {key[0]}{times}"
             yield Finding.of(Kind.QUEUED_TASKS, average, fact, "", "executors --for 30s")
     key, rejected = _most(measured.of("rejected"))
@@ -328,6 +335,25 @@ def _processor(measured: Measurements) -> Iterator[Finding]:
         yield Finding.of(Kind.HOT_CODE, busy / processors, fact, short(key[0]), "profile --for 30s")
 
 
+def _scheduling(measured: Measurements) -> Iterator[Finding]:
+    ran, waited = measured.figure("ran"), measured.figure("not_run")
+    threads = waited / 1e9 / measured.seconds
+    if threads >= STARVED_THREADS:
+        fact = (
+            f"threads that are ready to run wait for a processor {number(waited / max(ran, 1))} times as long as they"
+        )
+        fact += f" run, {number(threads)} of them on average"
+        yield Finding.of(Kind.STARVED, waited / max(ran, 1), fact, _NEIGHBOURS, "profile --for 30s")
+    if periods := measured.figure("periods"):
+        share = measured.figure("throttled") / periods
+        fact = f"the limit of processor time stops the JVM in {share:.0%} of the periods of its group"
+        yield Finding.of(Kind.THROTTLED, share, fact, _LIMIT, "profile --for 30s")
+
+
+_NEIGHBOURS = "other processes use the processors"
+_LIMIT = "cpu.max of its cgroup; in Kubernetes limits.cpu"
+
+
 def _stores(measured: Measurements) -> Iterator[Finding]:
     key, slowest = _slowest(measured.of("redis"))
     if slowest.count:
@@ -361,5 +387,6 @@ SUSPICIONS: tuple[Callable[[Measurements], Iterator[Finding]], ...] = (
     _requests,
     _logging,
     _processor,
+    _scheduling,
     _stores,
 )

@@ -39,6 +39,8 @@ class Kind(Enum):
     REDIS = "slow_redis"
     CACHE_MISSES = "cache_misses"
     HOT_CODE = "hot_code"
+    STARVED = "starved"
+    THROTTLED = "throttled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,10 @@ THRESHOLDS = {
     Kind.FAILED_REQUESTS: Threshold(0.01, "of the requests", "most services promise fewer"),
     Kind.REDIS: Threshold(0.3, THREADS, "a command usually takes less than a millisecond"),
     Kind.CACHE_MISSES: Threshold(0.5, "of the reads", "a cache that misses so often saves little work"),
+    Kind.STARVED: Threshold(
+        3, "times as long as they ran", "a JVM that keeps its processors busy by itself waits about as long as it runs"
+    ),
+    Kind.THROTTLED: Threshold(0.1, "of the periods", "fewer delay only the slowest requests"),
     Kind.HOT_CODE: Threshold(
         0.15, "of the processors", "a line that takes most of the processor time matters if it takes much of it"
     ),
@@ -105,3 +111,6 @@ LONG_WAIT_NS = 20e6
 """Tasks and log messages that wait less on average are not a fact: a free thread and an appender take microseconds,
 and on a busy machine some milliseconds.
 """
+
+STARVED_THREADS = 0.3
+"""If fewer threads wait for a processor on average, they delay little work, even if they run rarely."""

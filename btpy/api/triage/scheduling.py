@@ -1,0 +1,70 @@
+"""How much processor time a JVM got, and how long its threads waited for it, as Linux tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from btpy.dataclass import dataclass
+
+_CONTROLLERS = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduling:
+    """Since the process began, without threads that have ended. ``ran``: ns for which its threads ran; ``waited``: ns
+    for which they were ready to run and had no processor. ``periods``: of its group that has a limit of processor time,
+    and ``throttled``: those in which the group has used it up.
+    """
+
+    ran: int = 0
+    waited: int = 0
+    periods: int = 0
+    throttled: int = 0
+
+    def since(self, earlier: Scheduling) -> Scheduling:
+        return Scheduling(
+            max(self.ran - earlier.ran, 0),
+            max(self.waited - earlier.waited, 0),
+            max(self.periods - earlier.periods, 0),
+            max(self.throttled - earlier.throttled, 0),
+        )
+
+
+def scheduling_of(pid: int, proc: Path = Path("/proc"), controllers: Path = _CONTROLLERS) -> Scheduling:
+    """All zeros where it cannot be read: on other systems, or because the process has ended."""
+    ran = waited = 0
+    for path in (proc / str(pid) / "task").glob("*/schedstat"):
+        words = _text(path).split()
+        if len(words) == 3:
+            ran, waited = ran + int(words[0]), waited + int(words[1])
+    limits = dict(line.split() for line in _cpu_stat(pid, proc, controllers).splitlines() if len(line.split()) == 2)
+    return Scheduling(ran, waited, int(limits.get("nr_periods", 0)), int(limits.get("nr_throttled", 0)))
+
+
+def _cpu_stat(pid: int, proc: Path, controllers: Path) -> str:
+    """The first ``cpu.stat`` of the groups of the process that knows periods."""
+    for directory in _groups(_text(proc / str(pid) / "cgroup"), controllers):
+        text = _text(directory / "cpu.stat")
+        if "nr_periods" in text:
+            return text
+    return ""
+
+
+def _groups(text: str, controllers: Path) -> Iterator[Path]:
+    """The directories of the groups in ``/proc/PID/cgroup``, also of version 1, each before those around it."""
+    for line in text.splitlines():
+        _, names, path = line.split(":", 2)
+        if names and "cpu" not in names.split(","):
+            continue
+        root = controllers / "cpu" if names else controllers
+        parts = [part for part in path.split("/") if part]
+        for depth in range(len(parts), -1, -1):
+            yield root.joinpath(*parts[:depth])
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
