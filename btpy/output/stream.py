@@ -128,6 +128,7 @@ class Stream:
         self._opened = self._synced = time.monotonic()
         self._beside: dict[str, Stream] = {}
         self._before_flush: list[Callable[[], None]] = []
+        self._keeps_whole = False
         self.failure: OutputError | None = None
 
     @staticmethod
@@ -200,6 +201,12 @@ class Stream:
     def before_flush(self, call: Callable[[], None]) -> None:
         """Calls a writer before each flush, so that it can write what it has kept for some time."""
         self._before_flush.append(call)
+
+    def keep_whole(self) -> None:
+        """Removes the beginning of data that could not be written whole, for formats whose readers refuse a file that
+        is cut off.
+        """
+        self._keeps_whole = True
 
     def write(self, text: str | bytes) -> None:
         self._pending.append(text)
@@ -311,7 +318,13 @@ class Stream:
         if self._compressor is not None:
             data = self._compressor.compress(data)
         self._size += len(data)
-        self.sink.write(data)
+        before = os.fstat(self.sink.descriptor)
+        try:
+            self.sink.write(data)
+        except OutputError:
+            if self._keeps_whole and stat.S_ISREG(before.st_mode):
+                os.ftruncate(self.sink.descriptor, before.st_size)
+            raise
 
     def _sync(self) -> None:
         """Makes everything written so far readable, even if btpy is killed."""

@@ -56,6 +56,7 @@ class JfrWriter(SilentWriter):
         self._chunk = Chunk()
         self._began = now()
         self._is_new = True  # nothing was written
+        stream.keep_whole()
         stream.before_flush(self._write_old)
 
     def records(self, records: Sequence[Record]) -> None:

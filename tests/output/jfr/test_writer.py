@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from btpy.errors import OutputError
 from btpy.events.accounts import Cause, ProbeAccount
 from btpy.events.aggregates import Count, MapContent, Stats
 from btpy.events.records import CutString, Record, SequenceValue, StackRef, Value, Withheld
@@ -295,6 +298,37 @@ def test_a_chunk_is_written_after_some_seconds_and_a_file_without_events_is_whol
     assert len(list(chunks(path.read_bytes()))) == 1
     (chunk,) = written(path, context(), lambda writer: None)
     assert (chunk.events, chunk.start_nanos) == ([], WALL)
+
+
+def test_a_chunk_for_which_the_disk_has_no_room_is_removed(tmp_path: Path) -> None:
+    """The tool `jfr` refuses a whole file whose last chunk is cut off."""
+    path = tmp_path / "run.jfr"
+    room = [1 << 20]
+
+    def write(descriptor: int, data: memoryview) -> int:
+        if not room[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        count = os.write(descriptor, data[: room[0]])
+        room[0] -= count
+        return count
+
+    stream = Stream.file(path, append=False)
+    stream.sink.system_write = write
+    writer = JfrWriter(stream, context(event(slot(0, label="n"))))
+    writer.records([record(7)])
+    writer.close()
+    stream.flush()
+    whole = path.read_bytes()
+    room[0] = 101
+    writer.records([record(11)])
+    writer.close()
+    with pytest.raises(OutputError, match="no space left on device"):
+        stream.flush()
+    stream.close()
+    assert room == [0]
+    assert path.read_bytes() == whole
+    (chunk,) = chunks(whole)
+    assert [one["n"] for one in chunk.named("btpy.event.order")] == [7]
 
 
 def test_several_targets_and_rotated_files(tmp_path: Path) -> None:
