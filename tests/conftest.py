@@ -42,17 +42,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Two of three modules are light; their names decide which. They attach without a Java runtime of btpy's own, which
-    would take 0.3 s of processor time for each command, and the optimizing compiler is off in the programs that they
-    trace, which saves a quarter of theirs. With ``--every-jdk``, and in rooms whose subject is bytecode, none is light.
+    """Most modules are light; their names decide which. Five of six attach without a Java runtime of btpy's own, which
+    would take 0.3 s of processor time for each command. In two of three the optimizing compiler is off in the programs
+    that they trace, which saves a quarter of theirs, but not in rooms whose subject is bytecode. With ``--every-jdk``
+    none is light.
     """
     path = item.path.relative_to(item.config.rootpath)
-    heavy = item.config.getoption("--every-jdk") or zlib.crc32(str(path).encode()) % 3 == 0
-    if heavy:
+    number = zlib.crc32(str(path).encode())
+    every = item.config.getoption("--every-jdk")
+    if every or number % 6 == 0:
         os.environ.pop("BTPY_ATTACH", None)
     else:
         os.environ["BTPY_ATTACH"] = "direct"
-    targets.compile_lightly(not heavy and path.parts[1] not in TWO_VERSIONS)
+    targets.compile_lightly(not every and number % 3 != 0 and path.parts[1] not in TWO_VERSIONS)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
