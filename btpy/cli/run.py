@@ -23,7 +23,7 @@ COMMAND = Command(
     summary="start a JVM with probes in place",
     about=(
         "Starts java with the agent in it; its main method runs when the probes are in, so that nothing is missed.\n"
-        "Classes that are not loaded yet are waited for. When the tracing ends first, the program goes on.\n"
+        "btpy waits for classes that are not loaded yet. When the tracing ends first, the program goes on.\n"
         "What the probes will match: btpy check FILE.bt --cp app.jar --plan."
     ),
     options=(

@@ -52,7 +52,7 @@ class Limits:
     def of(settings: Mapping[str, object]) -> Limits:
         """The limits in the ``config`` of a script."""
         values = {name: settings[setting] for name, setting in _LIMIT_OF_SETTING.items() if setting in settings}
-        return replace(Limits(cpu_budget=CPU_BUDGET), **values)  # type: ignore[arg-type]  # the checker has seen to the types
+        return replace(Limits(cpu_budget=CPU_BUDGET), **values)  # type: ignore[arg-type]  # checked by the checker
 
     @property
     def message(self) -> Configure:

@@ -149,7 +149,7 @@ class WeaveState:
         return True
 
     def wove(self, name: str, loader: str, sites: Iterable[Site]) -> None:
-        """Called when the JVM gets the class with these sites, or unchanged without sites."""
+        """Called when the JVM gets the class with these sites. An unchanged class has none."""
         places = set()
         for site in sites:
             self.sites[site.id] = site.of_loader(loader)

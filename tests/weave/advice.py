@@ -132,7 +132,8 @@ def inside(
 ) -> ClassPlan:
     """All advice with all operands at every place inside every method. Probe ids: :func:`probe_of`.
 
-    ``thrifty``: ``self`` and arguments, which are the same everywhere, only at the first place of each point.
+    ``thrifty``: only the first place of each point gets ``self`` and the arguments, because they are the same
+    everywhere.
     """
     plans = []
     for method in file.methods:

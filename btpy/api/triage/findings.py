@@ -8,8 +8,8 @@ from btpy.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``severity``: how many times as large as the threshold its measure is. ``fact``: a phrase. ``place``: the code,
-    statement, host or file; empty: there is none. ``command``: what looks closer, after ``btpy PID``.
+    """``severity``: the measure divided by its threshold. ``fact``: a phrase. ``place``: the code, statement, host or
+    file; empty: there is none. ``command``: the arguments of ``btpy PID`` that show more about it.
     """
 
     kind: Kind
