@@ -123,7 +123,7 @@ def main() -> None:
             results.origin(command, java(jdks[-1])),
             "",
             f"Event buffers of {BUFFERS >> 20} MiB and nine probes: {', '.join(NOTHING)}, stack. A *firing* is",
-            "the dearest of all of them but the last, for which the JVM makes an object for each frame. The heap",
+            "the most expensive one except the last, for which the JVM makes an object for each frame. The heap",
             "with threads holds their stacks, which differ by hundreds of bytes for each from one time to the next:",
             "not told apart here.",
             "",

@@ -19,7 +19,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Answer:
-    """``peak``: the most bytes that the engine has had in memory so far."""
+    """``peak``: the largest number of bytes that the engine has had in memory so far."""
 
     rows: list[list[Any]]
     seconds: float

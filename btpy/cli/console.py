@@ -126,7 +126,9 @@ def speaks_unicode() -> bool:
 
 
 def wants_color(choice: str | None, descriptor: int) -> bool:
-    """``choice`` is ``--color``; without it ``BTPY_COLOR``, then ``NO_COLOR``, then whether it is a terminal."""
+    """``choice``: the value of ``--color``. Without it ``BTPY_COLOR`` decides, then ``NO_COLOR``, then whether the
+    output is a terminal.
+    """
     choice = choice or os.environ.get("BTPY_COLOR") or "auto"
     if choice in ("always", "never"):
         return choice == "always"

@@ -1,7 +1,7 @@
 """The ``parquet`` and ``arrow`` formats, through ``pyarrow``: one shape a file (:mod:`btpy.output.shapes`).
 
-Times are timestamps in UTC and durations durations, both of nanoseconds. If the script does not determine the type of a
-column, its first rows do. Stacks are lists of text; objects, arrays and maps are JSON.
+Times have the type timestamp in UTC, and durations the type duration, both in nanoseconds. If the script does not
+determine the type of a column, its first rows do. Stacks are lists of text; objects, arrays and maps are JSON.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ COMMANDS = {
         Command("last", "[N]", "the latest events (10), by number", Takes.TEXT, 0, 1, ":last 20"),
         Command("get", "N", "one event: when, where, which thread", Takes.TEXT, 1, 1, ":get 17"),
         Command("grep", "REGEX", "recent events whose text matches", Takes.TEXT, 1, -1, ":grep SKU-1\\d"),
-        Command("wait", "TIME", "waits; for files of commands", Takes.TEXT, 1, 1, ":wait 10s"),
+        Command("wait", "TIME", "waits for this time; useful in a file of commands", Takes.TEXT, 1, 1, ":wait 10s"),
         Command("send", "EVENT", "runs the @OnEvent probes of that name", Takes.EVENT, 1, 1, ":send reset"),
         Command(
             "set",

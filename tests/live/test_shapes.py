@@ -62,7 +62,7 @@ def expected(lines: list[str]) -> dict[str, Counter[str]]:
 
 
 def lambdas_together(counts: dict[str, int]) -> Counter[str]:
-    """Puts all bodies of lambdas under one name, because javac numbers them as it likes."""
+    """Puts all bodies of lambdas under one name, because the numbers that javac gives them are not specified."""
     together: Counter[str] = Counter()
     for key, count in counts.items():
         together[re.sub(r"lambda\$.*", "lambda$*", key)] += count

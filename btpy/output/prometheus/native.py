@@ -30,8 +30,8 @@ class NativeHistogram(NamedTuple):
 
 
 class Buckets(NamedTuple):
-    """``spans``: of each run of buckets the distance from the one before, and its length. ``deltas``: the difference of
-    the count of each bucket to the bucket before."""
+    """``spans``: for each run of buckets, its distance from the previous run, and its length. ``deltas``: the
+    difference between the count of each bucket and the count of the previous bucket."""
 
     spans: list[tuple[int, int]]
     deltas: list[int]

@@ -65,7 +65,7 @@ final class Probe {
     private static final int LEAST_TIMED = 1 << 14;
     /** If more than this number were timed since the last look, fewer are timed afterwards. */
     private static final int OFTEN = 64;
-    /** The firings of a run that is timed as a whole; at most as many as there are for each timed one. */
+    /** The number of firings in a run that is timed as a whole. It does not exceed the number for each timed firing. */
     private static final int LONGEST_RUN = 64;
     /** The cost of timing a firing, in readings of the clock. */
     private static final int TIMING = 3;
