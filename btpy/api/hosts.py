@@ -40,6 +40,9 @@ STATUS_OTHER_VERSION = 78
 
 STATUS_NOT_FOUND = 127
 
+STOP = b"\x04\n"
+"""What the client sends instead of a sign of life to end the run of a node."""
+
 _WITHOUT_BTPY = frozenset({126, STATUS_NOT_FOUND, STATUS_OTHER_VERSION})
 _MAX_HELD = 100  # the maximum number of messages that wait until it is known whether btpy runs on the host
 
@@ -148,12 +151,19 @@ Report = Union[HostItem, HostLine, HostSilent, HostReady, HostPushed, HostEnded]
 class Reach:
     """The way to a host. ``before``: the command to which its name and the command on the host are added; or
     ``commands``: for each host the words to which those of the command on it are added, without a shell there.
-    ``program``: ``ssh`` or ``kubectl``.
+    ``program``: ``ssh`` or ``kubectl``. ``passes_end``: whether the command there gets the end of its input. After it
+    ``kubectl debug`` ends at once, without the rest of the output.
     """
 
     def __init__(
-        self, before: Sequence[str] = (), *, commands: Mapping[str, Sequence[str]] | None = None, program: str
+        self,
+        before: Sequence[str] = (),
+        *,
+        commands: Mapping[str, Sequence[str]] | None = None,
+        program: str,
+        passes_end: bool = True,
     ) -> None:
+        self.passes_end = passes_end
         self._before = before
         self._commands = commands
         self.program = program
@@ -259,7 +269,8 @@ class Hosts:
         """``pushing``: None: runs the btpy of the host."""
         command = self._command if pushing is None else pushing.command
         process = children.start_connected(self._reach.command(name, command))
-        host = _Host(name, process, self._requests[name], None if pushing is None else pushing.copy)
+        copy = None if pushing is None else pushing.copy
+        host = _Host(name, process, self._requests[name], copy, passes_end=self._reach.passes_end)
         host.holds_lines = self._pushing is not None and pushing is None
         self._running[name] = host
         for file in (process.stdout, process.stderr):
@@ -311,10 +322,14 @@ class Hosts:
 class _Host:
     """The connection to one host. ``copy``: the copy of btpy, which is sent if the host asks for it; None: it has btpy.
     ``holds_lines``: whether messages of the host wait until btpy has begun there, because btpy may try the host again.
+    ``passes_end``: see :class:`Reach`.
     """
 
-    def __init__(self, name: str, process: children.Process, request: bytes, copy: push.Copy | None) -> None:
+    def __init__(
+        self, name: str, process: children.Process, request: bytes, copy: push.Copy | None, *, passes_end: bool
+    ) -> None:
         self.name = name
+        self._passes_end = passes_end
         self.process = process
         self.copy = copy
         self.holds_lines = False
@@ -369,7 +384,7 @@ class _Host:
                 del self._unsent[: os.write(stdin.fileno(), self._unsent)]
             elif alive and self._is_answered and not self._is_stopping:
                 os.write(stdin.fileno(), alive)
-        if self._is_stopping and not self._unsent:
+        if self._is_stopping and not self._unsent and self._passes_end:
             stdin.close()
 
     def released(self) -> Iterator[HostLine]:
@@ -393,9 +408,13 @@ class _Host:
             yield HostPushed(self.name, len(self.copy.data) if is_needed else 0)
 
     def stop(self) -> None:
+        """Asks btpy there to end."""
+        if self._is_stopping:
+            return
         self._is_stopping = True
         if not self.has_begun:
             self.process.terminate()  # btpy may not have been started there; if it was, its input ends with ssh
+        self._unsent += STOP
         self.send(b"")
 
     def reports_of(self, file: object, data: bytes) -> Iterator[Report]:

@@ -1,7 +1,7 @@
 """``btpy node``: the part of ``btpy --hosts`` on one of the hosts. ``ssh`` starts it, never a user. Standard input
 brings a request, a line of JSON, and then a byte a second. Standard output takes a stream of recordings
 (:mod:`btpy.recording.multiplex`), standard error the messages for people. The node ends, and takes its probes out, when
-standard input ends or brings nothing for some time: the client has stopped, was killed, or cannot be reached.
+standard input asks for that, ends, or brings nothing for some time: the client was killed, or cannot be reached.
 """
 
 from __future__ import annotations
@@ -102,8 +102,12 @@ def _program(request: dict[str, Any]) -> Program:
 
 def _watch() -> None:
     """Waits until the client is gone or asks for the end."""
-    while select.select([0], [], [], SILENT_SECONDS)[0] and os.read(0, 1 << 12):
-        pass
+    from btpy.api.hosts import STOP
+
+    while select.select([0], [], [], SILENT_SECONDS)[0]:
+        data = os.read(0, 1 << 12)
+        if not data or STOP[:1] in data:
+            break
     _end()
 
 

@@ -17,6 +17,7 @@ POD_OPTIONS = (
     Option(("-n", "--namespace"), "the namespace of the pods", "NAMESPACE"),
     Option(("-A", "--all-namespaces"), "the pods of all namespaces"),
     Option(("-c", "--container"), "the container of each pod", "CONTAINER"),
+    Option(("--image",), "run btpy from this image, in a debug container beside that of the JVM", "IMAGE"),
 )
 """These options have the names and meanings that kubectl gives them."""
 
@@ -30,7 +31,10 @@ _PODS = Command(
 )
 _HELP = ["--pods '-l app=shop -n prod'", "other options of kubectl:  --kubectl 'kubectl --context NAME'"]
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")  # names of Kubernetes, RFC 1123
-_COLUMNS = "NAMESPACE:.metadata.namespace,NAME:.metadata.name,PHASE:.status.phase"
+_COLUMNS = (
+    "NAMESPACE:.metadata.namespace,NAME:.metadata.name,PHASE:.status.phase,FIRST:.spec.containers[0].name,"
+    r"DEFAULT:.metadata.annotations.kubectl\.kubernetes\.io/default-container"
+)
 _MAX_LIST = 16 << 20  # the maximum number of bytes of a list of pods
 _LIST_SECONDS = 30
 
@@ -77,19 +81,29 @@ def _pods(text: str, kubectl: Sequence[str]) -> tuple[list[str], Reach]:
     status, data = children.output_of(listing, _MAX_LIST)
     if status:
         raise AttachError(f"kubectl could not list the pods (status {status})", help=_HELP)
-    exec_ = [*kubectl, "exec", "-i", *_flags(selected, "container")]
     commands = {}
     for line in data.decode("utf-8", "replace").splitlines():
-        namespace, name, phase = (*line.split(), "", "", "")[:3]
+        namespace, name, phase, first, default = (*line.split(), "", "", "", "", "")[:5]
         if not _LABEL.fullmatch(namespace) or not _LABEL.fullmatch(name):
             raise AttachError(f"kubectl lists {line[:80]!r}, which is not a pod")
         if phase == "Running":
-            commands[f"{namespace}:{name}" if everywhere else name] = [*exec_, f"--namespace={namespace}", name, "--"]
+            enter = _entering(selected, default if _LABEL.fullmatch(default) else first)
+            command = [*kubectl, *enter, f"--namespace={namespace}", name, "--"]
+            commands[f"{namespace}:{name}" if everywhere else name] = command
     if not commands:
         raise AttachError(f"--pods {text!r}: no such pod runs", help=[shlex.join(["kubectl", "get", "pods", *words])])
     if len(commands) > MOST_HOSTS:
         raise UsageError(f"--pods selects {len(commands)} pods, and {MOST_HOSTS} are possible")
-    return list(commands), Reach(commands=commands, program="kubectl")
+    return list(commands), Reach(commands=commands, program="kubectl", passes_end=selected.text("image") is None)
+
+
+def _entering(selected: Arguments, container: str) -> list[str]:
+    """The command of kubectl that runs a command in a pod. ``container``: the one that kubectl takes by default."""
+    image = selected.text("image")
+    if image is None:
+        return ["exec", "-i", *_flags(selected, "container")]
+    target = selected.text("container") or container
+    return ["debug", "-i", "--quiet", "--profile=general", f"--image={image}", f"--target={target}"]
 
 
 def _flags(selected: Arguments, *keys: str) -> list[str]:

@@ -357,7 +357,8 @@ class RunLoop:
         self._stream.flush()
         of = len(self._targets)
         if self._gone_count == of:
-            raise TargetGone(f"all {of} JVMs have ended; everything their probes had recorded is shown")
+            ended = "the JVM has ended; everything its" if of == 1 else f"all {of} JVMs have ended; everything their"
+            raise TargetGone(f"{ended} probes had recorded is shown")
         if self._gone_count:
             self._console.say(f"{self._gone_count} of {counted(of, 'JVM')} ended meanwhile")
         return self._exit_code

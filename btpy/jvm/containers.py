@@ -30,9 +30,11 @@ PREFIXES = ("container", "pod")
 
 _SHORT = 12  # characters of an id, as in docker ps
 _MAX_GROUPS, _MAX_MOUNTS, _MAX_ENVIRONMENT, _MAX_STATE = 64 << 10, 1 << 20, 256 << 10, 8 << 20  # bytes
-_MAX_HOSTNAME = 256
+_MAX_HOSTNAME, _MAX_STATUS = 256, 8192
 _MAX_ENTRIES = 20_000  # characters of the name of a directory of logs
 _HOST_UTS = 0xEFFFFFFE  # the inode of the first UTS namespace, whose name is that of the machine
+_HOST_NAMESPACES = {"pid": 0xEFFFFFFC, "user": 0xEFFFFFFD}  # the inodes of the first ones
+_MAX_ANCESTORS = 32
 
 # Compiled at the first use.
 _ID = r"[0-9a-f]{64}"
@@ -98,29 +100,61 @@ class Container:
         return name in filter(None, (self.id, self.name))
 
     def fits(self, prefix: str, name: str) -> bool:
-        """Whether this is the beginning of its id, or a part of the name of its pod."""
-        return bool(name) and (name in self.pod if prefix == "pod" else self.id.startswith(name))
+        """Whether this is the beginning of its id, or a part of the name of its pod, after its namespace or alone."""
+        if prefix != "pod":
+            return bool(name) and self.id.startswith(name)
+        namespace, slash, part = name.rpartition("/")
+        return bool(part) and part in self.pod and (not slash or namespace == self.namespace)
 
 
-def read(pid: int, root: Path, proc: Path = Path("/proc"), host: Path = Path("/")) -> Container | None:
+def read(pid: int, root: Path, proc: Path = Path("/proc"), host: Path | None = None) -> Container | None:
     """The container of a process; None: no container is visible. ``root``: its root directory; ``host``: the root
-    directory of the files of runtimes and kubelet.
+    directory of the files of runtimes and kubelet, by default this one or that of the machine.
     """
     directory = proc / str(pid)
+    hosts = [host] if host is not None else _host_roots(pid, proc)
     groups = _text(directory / "cgroup", _MAX_GROUPS)
     container, is_of_host = _from_groups(groups)
-    if is_of_host:
-        container = _completed(container, _from_state(container, host))
-    elif not container.id:
-        container = _of_runc(groups, host)
+    for host in hosts:
+        if is_of_host:
+            container = _completed(container, _from_state(container, host))
+        elif not container.id:
+            container = _of_runc(groups, host)
     container = _completed(container, _from_mounts(_text(directory / "mountinfo", _MAX_MOUNTS)))
     if not container.id and not container.pod_uid:
         return None
-    if container.pod_uid and not container.pod:
-        container = _completed(container, _from_logs(container, host))
+    for host in hosts:
+        if container.pod_uid and not container.pod:
+            container = _completed(container, _from_logs(container, host))
     if container.pod_uid and not container.pod:
         container = replace(container, pod=_hostname(directory, root))
     return container
+
+
+def _host_roots(pid: int, proc: Path) -> list[Path]:
+    """This root directory and, in a container with the pid namespace of the machine, that of the machine: the one of
+    process 1, or of the oldest ancestor of the process, such as the part of containerd that holds the container.
+    """
+    return [Path("/"), *(proc / str(each) / "root" for each in (1, _oldest(pid, proc)) if _is_of_host(each, proc))][:2]
+
+
+def _is_of_host(pid: int, proc: Path) -> bool:
+    """Whether root started it outside of all containers."""
+    directory = proc / str(pid)
+    with contextlib.suppress(OSError):
+        inodes = {name: os.stat(directory / "ns" / name).st_ino for name in _HOST_NAMESPACES}
+        return inodes == _HOST_NAMESPACES and os.stat(directory).st_uid == 0
+    return False
+
+
+def _oldest(pid: int, proc: Path) -> int:
+    """The ancestor whose parent is process 1."""
+    for _ in range(_MAX_ANCESTORS):
+        parent = re.search(r"^PPid:\t(\d+)$", _text(proc / str(pid) / "status", _MAX_STATUS), re.MULTILINE)
+        if parent is None or int(parent[1]) <= 1:
+            break
+        pid = int(parent[1])
+    return pid
 
 
 def _completed(container: Container, other: Container) -> Container:

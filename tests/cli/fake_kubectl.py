@@ -16,7 +16,7 @@ import json, os, subprocess, sys
 directory = os.environ["FAKE_KUBECTL"]
 with open(directory + "/calls", "a") as calls:
     calls.write(json.dumps(sys.argv[1:]) + "\\n")
-verb = next(word for word in sys.argv[1:] if word in ("get", "exec"))
+verb = next(word for word in sys.argv[1:] if word in ("get", "exec", "debug"))
 if verb == "get":
     sys.stdout.write(open(directory + "/pods").read())
     sys.exit(int(os.environ.get("FAKE_KUBECTL_STATUS", "0")))

@@ -128,10 +128,28 @@ def test_pods_of_all_namespaces_have_the_namespace_in_their_names(tmp_path: Path
     assert executed == [["--namespace=prod", "bare"], ["--namespace=test", "bare"]]
 
 
+def test_an_image_runs_in_a_debug_container_beside_that_of_the_jvm(tmp_path: Path) -> None:
+    """The target is the container that -c names, else the one that kubectl takes, else the first one."""
+    listed = ("prod bare-1 Running app <none>", "prod bare-2 Running app other")
+    with fake_kubectl(tmp_path, *listed) as env:
+        for more in ([], ["-c", "web"]):
+            pods = shlex.join([*shlex.split(PODS), "--image", "btpy:1", *more])
+            command = [sys.executable, "-m", "btpy", "--pods", pods, "x", "-e", SCRIPT]
+            subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env})
+    debug = ["debug", "-i", "--quiet", "--profile=general", "--image=btpy:1"]
+    made = sorted(call for call in calls(tmp_path) if "debug" in call)
+    assert made == [
+        [*debug, f"--target={target}", "--namespace=prod", pod, "--", "btpy", "node"]
+        for target, pod in (("app", "bare-1"), ("other", "bare-2"), ("web", "bare-1"), ("web", "bare-2"))
+    ]
+
+
 def test_the_plugin_of_kubectl_is_the_same_in_its_order() -> None:
     flags = ["shop-1", "-n", "prod", "-l", "a=b c", "-A", "--context", "x", "--", "OrderApp", "slow.bt", "-n"]
     pods = "'--selector=a=b c' --namespace=prod --all-namespaces shop-1"
     assert arguments_of(flags) == ["--pods", pods, "--kubectl", "kubectl --context=x", "OrderApp", "slow.bt", "-n"]
+    debugging = arguments_of(["shop-1", "--image", "btpy:1", "--", "1", "slow.bt"])
+    assert debugging == ["--pods", "--image=btpy:1 shop-1", "--kubectl", "kubectl", "1", "slow.bt"]
     assert arguments_of(["--help"]) == []
     with pytest.raises(UsageError, match="come after --"):
         arguments_of(["-l", "app=shop", "OrderApp", "slow.bt"])

@@ -184,6 +184,28 @@ def test_the_bundle_of_a_container_names_pod_and_image(runtime: str, tmp_path: P
     assert read(tmp_path) == Container(ID, runtime, "app", UID, "orders-7f9c", "prod", "docker.io/acme/shop:17")
 
 
+@pytest.mark.parametrize(("holder", "status"), [(1, ""), (17, "PPid:\t17\n")], ids=["first process", "runtime"])
+def test_a_container_with_the_pids_of_the_machine_reads_the_files_of_the_machine(
+    holder: int, status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the root directory of process 1 or of the runtime above the process, if they are in the first namespaces."""
+    directory = proc(tmp_path, groups=IN_POD) / str(holder)
+    (directory / "ns").mkdir(parents=True)
+    for name in ("pid", "user"):
+        (directory / "ns" / name).touch()
+    (directory / "root").symlink_to(tmp_path / "host")
+    (directory / "status").write_text("PPid:\t1\n")
+    (tmp_path / "proc" / "4711" / "status").write_text(status)
+    write(tmp_path, BUNDLES["containerd"], {"annotations": ANNOTATIONS["containerd"]})
+    assert containers.read(4711, tmp_path / "root", tmp_path / "proc") == Container(ID, "", "", UID)
+    inodes = {name: (directory / "ns" / name).stat().st_ino for name in ("pid", "user")}
+    monkeypatch.setattr(containers, "_HOST_NAMESPACES", inodes)
+    found = containers.read(4711, tmp_path / "root", tmp_path / "proc")
+    if directory.stat().st_uid == 0:
+        assert found is not None
+        assert found.shown_pod == "prod/orders-7f9c"
+
+
 def test_docker_keeps_name_and_image(tmp_path: Path) -> None:
     proc(tmp_path, groups=GROUPS["docker, version 1"][0])
     state = {"Name": "/shop-web-1", "Config": {"Image": "acme/shop:17", "Labels": {"maintainer": "x"}}}
@@ -345,9 +367,11 @@ def test_containers_and_pods_name_the_jvm_in_them(placed: Callable[[dict[int, Co
             (one, f"pod/{UID}"),
             (two, "container/aa"),
             (two, "pod/12"),
+            (two, "pod/prod/12"),
         ):
             assert processes.find(name).pid == target.pid, name
-        assert [jvm.pid for jvm in processes.find_all("pod/orders")] == sorted((one.pid, two.pid))
+        for both in ("pod/orders", "pod/prod/orders"):
+            assert [jvm.pid for jvm in processes.find_all(both)] == sorted((one.pid, two.pid))
         with pytest.raises(AttachError, match="2 JVMs match 'pod/orders'") as caught:
             processes.find("pod/orders")
         assert caught.value.code == "BT512"
@@ -357,7 +381,7 @@ def test_containers_and_pods_name_the_jvm_in_them(placed: Callable[[dict[int, Co
         assert all(any(line.startswith(f"{target.pid} Counted") for line in lines) for target in (one, two))
 
 
-@pytest.mark.parametrize("name", ["container/ff", "pod/payments", "container/", "pod/"])
+@pytest.mark.parametrize("name", ["container/ff", "pod/payments", "pod/prod/orders", "container/", "pod/"])
 def test_a_name_of_no_container_lists_those_that_there_are(
     name: str, placed: Callable[[dict[int, Container]], None]
 ) -> None:

@@ -102,7 +102,7 @@ class Libraries:
             path = directory / relative
             if self.texts is not None and (path in self.texts or path.resolve() in self.texts):
                 return path if path in self.texts else path.resolve()
-            if self.texts is None and path.is_file():
+            if self.texts is None and os.path.isfile(path):
                 if directory != self.packaged:
                     _require_trusted(directory, path.parent)
                 return path.resolve()
@@ -164,7 +164,10 @@ def read(path: Path, *, own: bool = False) -> str:
 
 
 def _listed(directory: Path) -> Iterator[tuple[str, Path]]:
-    if directory.is_dir():
+    """The libraries in a directory; none if it is missing or in a directory that this user cannot enter: a run on
+    another host may have the search path of its client.
+    """
+    if os.path.isdir(directory):
         for path in sorted(directory.rglob("*" + SUFFIX)):
             name = ".".join(path.relative_to(directory).with_suffix("").parts)
             if is_name(name):

@@ -1,0 +1,21 @@
+"""One cluster for all tests of this directory: it takes a minute to start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.images import BTPY, import_all
+from tests.cluster.nodes import Cluster, cluster
+
+
+@pytest.fixture(scope="session")
+def kubernetes() -> Iterator[Cluster]:
+    """With the images of the tests and the namespace ``prod``."""
+    with cluster() as running:
+        if BTPY not in running.ctr("images", "list"):
+            import_all(running)
+        running.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "prod"}})
+        running.kubectl("wait", "-n", "prod", "--for=create", "serviceaccount/default", "--timeout=60s")
+        yield running

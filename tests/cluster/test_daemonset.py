@@ -1,0 +1,128 @@
+"""examples/kubernetes/daemonset.yaml as it is, but for the name of the image."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.images import BTPY
+from tests.cluster.nodes import Cluster
+from tests.cluster.pods import NAMESPACE, Pod, pod
+from tests.collector import collector
+from tests.containers.test_image import KUBERNETES
+from tests.live.scripts import waited
+from tests.output.otlp.backend import Backend, attributes, backend
+from tests.targets import Target
+
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(1200)]
+
+PORT = 4318
+"""Where the manifest expects the Collector of the node."""
+
+
+@contextmanager
+def daemonset(kubernetes: Cluster) -> Iterator[str]:
+    """The name of its pod on the node, which runs."""
+    text = (KUBERNETES / "daemonset.yaml").read_text()
+    assert text.count("image: btpy\n") == 1
+    text = text.replace("image: btpy\n", f"image: {BTPY}\n")
+    kubernetes.apply(text)
+    try:
+        kubernetes.kubectl("-n", "btpy", "rollout", "status", "daemonset/btpy", "--timeout=120s")
+        (btpy,) = kubernetes.get("pods", "-n", "btpy", "-l", "app=btpy")["items"]
+        yield btpy["metadata"]["name"]
+    finally:
+        kubernetes.kubectl("delete", "-f", "-", "--ignore-not-found", "--timeout=120s", text=text)
+
+
+def log(kubernetes: Cluster) -> str:
+    return kubernetes.kubectl("-n", "btpy", "logs", "-l", "app=btpy", "--tail=-1")
+
+
+def request(kubernetes: Cluster, orders: Pod, requests: int) -> None:
+    """The web server in the pod answers so many requests."""
+    ready = kubernetes.kubectl("logs", "-n", NAMESPACE, orders.name).split()
+    port = ready[ready.index("ready") + 1]
+    command = ["kubectl", "port-forward", "-n", NAMESPACE, f"pod/{orders.name}", f":{port}"]
+    forwarding = Target(command, {**os.environ, **kubernetes.environment})
+    try:
+        line = forwarding.wait_for("Forwarding from 127.0.0.1:")
+        for number in range(requests):
+            connection = http.client.HTTPConnection(line.split()[2], timeout=30)
+            connection.request("GET", f"/orders/{number}")
+            connection.getresponse().read()
+            connection.close()
+    finally:
+        forwarding.stop()
+
+
+def requests_of(running: Backend, pid: int) -> int:
+    """The requests of a JVM in the last report about it."""
+    for resource, metric in reversed(running.reports):
+        if metric.name == "btpy.requests" and attributes(list(resource.attributes))["process.pid"] == pid:
+            return sum(int(point.count) for point in metric.exponential_histogram.data_points)
+    return 0
+
+
+def warmed_up(kubernetes: Cluster, orders: Pod, running: Backend) -> None:
+    """The web server answers one request that is counted. It loads its classes with the first one, and a busy machine
+    may let that one pass without a probe."""
+    for _ in range(3):
+        request(kubernetes, orders, 1)
+        with contextlib.suppress(AssertionError):
+            waited(lambda: requests_of(running, orders.pid) > 0, "a request", 30)
+            return
+    raise AssertionError(f"no request is counted: {log(kubernetes)}")
+
+
+def test_standing_probes_follow_the_pods_that_a_rule_names(kubernetes: Cluster, tmp_path: Path) -> None:
+    with (
+        backend() as running,
+        collector(tmp_path, PORT, f"http://127.0.0.1:{running.port}"),
+        daemonset(kubernetes) as btpy,
+    ):
+        for count, requests in enumerate((211, 101), 1):  # the pod, then a new one of the same name
+            with pod(kubernetes, "orders-7f9c", "Served") as orders:
+                pid = orders.pid
+                waited(lambda count=count: log(kubernetes).count("the probes are in") == count, "the probes", 60)  # type: ignore[misc]
+                warmed_up(kubernetes, orders, running)
+                request(kubernetes, orders, requests)
+                wanted = requests + 1
+                waited(lambda pid=pid, wanted=wanted: requests_of(running, pid) == wanted, f"{wanted} requests", 60)  # type: ignore[misc]
+        with pod(kubernetes, "orders-a1b2", "Served") as orders:
+            waited(lambda: log(kubernetes).count("the probes are in") == 3, log(kubernetes), 60)
+            names = kubernetes.kubectl("-n", "btpy", "exec", btpy, "--", "btpy", "ps")
+            (line,) = [line for line in names.splitlines() if "prod/orders-a1b2" in line]
+            assert "registry.acme.com/shop:17" in line
+            assert looked_at(kubernetes, btpy, orders, 307) == ["@n  307"]
+            kubernetes.kubectl("-n", "btpy", "delete", "daemonset", "btpy", "--timeout=120s")
+            orders.assert_left_alone()
+            request(kubernetes, orders, 2)
+
+
+def looked_at(kubernetes: Cluster, btpy: str, orders: Pod, requests: int) -> list[str]:
+    """What ``btpy pod/NAME`` prints in the pod of the DaemonSet, while the web server answers so many requests."""
+    words = ["-n", "btpy", "exec", btpy, "--", "btpy", f"pod/{orders.name}", "-e", "Served::work { @n = count() }"]
+    command = ["kubectl", *words, "--for", "20s", "--budget", "off"]
+    looking = Target(command, {**os.environ, **kubernetes.environment})
+    try:
+        waited(lambda: any("1 probe" in line for line in looking.stderr), f"{looking.stderr}", 60)
+        request(kubernetes, orders, requests)
+        assert looking.wait(60) == 0, looking.stderr
+        return looking.stdout
+    finally:
+        looking.stop()
+
+
+def test_least_rights(kubernetes: Cluster) -> None:
+    """Neither the account of the manifest nor btpy itself may ask the API server for anything about pods."""
+    command = ["kubectl", "auth", "can-i", "get", "pods", "-A", "--as=system:serviceaccount:btpy:btpy"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **kubernetes.environment})
+    assert done.stdout.strip() == "no"
