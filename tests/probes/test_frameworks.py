@@ -518,3 +518,25 @@ def test_spring_webflux(jdk: int, stacks: str, tmp_path: Path) -> None:
         assert errors[f"{shop}.broken,UnsupportedOperationException,passed on"] == 5
         assert maps["late"][f"{shop}.item,200"] == 31, "the method ends before its Mono"
         assert maps["late"][f"{shop}.feed,200"] == 11, "three elements, each after 20 ms"
+
+
+@versions((21, "reactor37"), (17, "reactor33"))
+def test_the_queue_time_of_reactor_is_apart_from_its_run_time(jdk: int, stacks: str, tmp_path: Path) -> None:
+    """Tasks of 30 ms follow each other on one thread; three are due after 500 ms."""
+    script = tmp_path / "script.bt"
+    script.write_text(
+        "use btpy.executors as executors;\n"
+        "@OnProbe(executors.started) { @queued[event.pool, event.waited / 30ms >= 1] = count(); }\n"
+        "@OnProbe(executors.started) when event.pool == 'shop' { @waits = sum(event.waited / 1ms); }\n"
+        "@OnProbe(executors.started) when event.waited >= 500ms { @late[event.pool] = count(); }\n"
+        "@OnProbe(executors.ended) when event.duration >= 30ms { @ran[event.pool] = count(); }\n".replace("'", '"')
+    )
+    with target(jdk, "ReactorQueue", classpath=classes("ReactorQueue", *jars(stacks))) as program:
+        with tracing(program.pid, script) as tracer:
+            run(program, tracer)
+        assert columns(tracer, "executors.@wait") == {"shop": 11 + 7, "later": 3}
+        maps = tracer.maps()
+        assert maps["queued"]["shop,true"] >= 11 + 7 - 1  # the first one may find a free thread
+        assert maps["waits"] >= 30 * sum(range(11 + 7))
+        assert "later" not in maps.get("late", {}), "a delay is no wait"
+        assert maps["ran"] == {"shop": 11 + 7}

@@ -31,7 +31,7 @@ public final class Dying {
             thread.join();
         }
         tasks();
-        stages();
+        stages(arguments.length > 0);
         System.out.println("done");
         System.out.flush();
         Gate.pass();
@@ -67,7 +67,7 @@ public final class Dying {
     }
 
     /** 17 stages fail. The program reads 3 by join(), 2 by handle() and 2 that stages have passed on; 11 promises fail, too. */
-    private static void stages() throws Exception {
+    private static void stages(boolean now) throws Exception {
         for (int i = 0; i < 17; i++) {
             CompletableFuture<Integer> future = CompletableFuture.supplyAsync(Dying::failStage);
             if (i < 3) {
@@ -88,6 +88,11 @@ public final class Dying {
         }
         for (int i = 0; i < 11; i++) {
             new CompletableFuture<Integer>().completeExceptionally(new IllegalStateException("promised " + i));
+        }
+        if (now) {
+            CompletableFuture<Integer> promise = new CompletableFuture<>();
+            promise.completeExceptionally(new Broken("read at once"));
+            CompletableFuture.class.getMethod("exceptionNow").invoke(promise);
         }
     }
 }
