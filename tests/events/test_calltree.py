@@ -90,13 +90,16 @@ def test_the_calls_of_a_task_are_those_of_its_thread_at_its_time() -> None:
     trees = CallTrees()
     for thread, end in ((2, 1_000_000), (2, 5_000_000), (2, 9_000_000), (3, 5_000_000)):
         trees.ended(thread, Call("D", f"t{thread}", 1, end, 900_000))
+    trees.ended(1, Call("D", "submit", 34, 4_000_000, 2_000_000))  # its record came late
     root = trees.root(1, Call("C", "root", 0, 10_000_000, 8_000_000, tid=1))
     runs = [Run(1, 0, 2, "pool-1", 2_100_000, 3_900_000, 5_100_000, False)]
     runs.append(Run(2, 0, 2, "pool-1", 2_200_000, 7_900_000, 10_000_000, True))
+    runs.append(Run(3, 2, 4, "pool-2", 8_200_000, 8_300_000, 8_400_000, False))
     first, second = with_tasks(root, "main", runs, trees).tasks
+    assert (first.line, [task.name for task in second.tasks]) == (34, ["pool-2"])
     assert [[call.end for call in task.children] for task in (first, second)] == [[5_000_000], [9_000_000]]
     assert (first.waited, second.waited, first.cut, second.cut) == (1_800_000, 5_700_000, False, True)
-    assert (first.critical, second.critical) == (3_000_000, 3_900_000)
+    assert (first.critical, second.critical) == (3_000_000, 3_700_000)  # and 200 us in the task of pool-2
     assert [call.end for call in trees.root(2, Call("C", "x", 0, 9_500_000, 9_400_000)).children] == [1_000_000]
     assert [call.name for call in trees.root(3, Call("C", "x", 0, 9_500_000, 9_400_000)).children] == ["t3"]
 

@@ -114,6 +114,7 @@ def test_futures_and_park(jdk: int, tmp_path: Path) -> None:
         assert columns(tracer, "futures.@threads") == {"main": 13 + 7 + 3 + 2}
         parks = columns(tracer, "park.@waits")
         assert parks["(nothing) Awaiting.takeABreak:100"] == 5
+        assert parks["(nothing) Awaiting.passBy:110"] == 11
         assert parks["Condition Awaiting.poll:104"] >= 11
 
 
@@ -210,3 +211,14 @@ def test_exit(jdk: int) -> None:
             "main ends the JVM with code 7",
             "    Leaving.leave:17\n    Leaving.main:13",
         ]
+
+
+def test_the_end_of_the_last_thread() -> None:
+    with target(21, "Leaving", "by itself", classpath=classes("Leaving")) as program:
+        with tracing(program.pid, "exit") as tracer:
+            program.send()
+            program.wait_for("done")
+            program.send()
+            assert program.wait() == 0
+            tracer.wait()
+        assert tracer.printed()[3:] == ["the last thread that is no daemon has ended"]

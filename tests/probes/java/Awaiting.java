@@ -35,7 +35,7 @@ public final class Awaiting {
             takeABreak();
         }
         for (int i = 0; i < 11; i++) {
-            poll();
+            passBy(poll());
         }
         POOL.shutdown();
         POOL.awaitTermination(1, TimeUnit.MINUTES);
@@ -100,7 +100,13 @@ public final class Awaiting {
         LockSupport.parkNanos(2_000_000);
     }
 
-    private static void poll() throws Exception {
-        new LinkedBlockingQueue<Integer>().poll(2, TimeUnit.MILLISECONDS);
+    private static Integer poll() throws Exception {
+        return new LinkedBlockingQueue<Integer>().poll(2, TimeUnit.MILLISECONDS);
+    }
+
+    /** The thread may go on before it waits. */
+    private static void passBy(Integer nothing) {
+        LockSupport.unpark(Thread.currentThread());
+        LockSupport.park();
     }
 }
