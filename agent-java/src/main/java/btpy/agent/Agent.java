@@ -7,12 +7,12 @@ import java.io.File;
 import java.lang.instrument.Instrumentation;
 
 /**
- * Entry of the agent. Options: {@code socket=<unix:/path | tcp:port>,secret-in=<directory>}. Other users can see
- * options: those of {@code -javaagent} in the list of processes, those of any attach in the events of JFR. So the
- * secret is the name of a file, {@code secret-<64 hex digits>}, in a directory that only the user can open; an empty
- * file needs no space on a full disk. {@code survivor=<KiB>} is a part of the heap in which nothing can be allocated,
- * {@code live=<KiB>} the smallest use that was seen ({@link Headroom}). With {@code wait=<milliseconds>} it returns
- * when the client sends GO or closes the connection, or after that time.
+ * Entry of the agent. Options: {@code socket=<unix:/path | tcp:port>,secret-in=<directory>}. Other users can see the
+ * options: the list of processes shows the options of {@code -javaagent}, and events of JFR show the options of any
+ * attach. So the secret is the name of a file, {@code secret-<64 hex digits>}, in a directory that only the user can
+ * open. The file is empty, so it needs no space on a full disk. {@code survivor=<KiB>} is a part of the heap in which
+ * nothing can be allocated, {@code live=<KiB>} is the smallest use of the heap that was seen ({@link Headroom}). With
+ * {@code wait=<milliseconds>} the agent returns when the client sends GO or closes the connection, or after that time.
  *
  * <p>All classes of the agent and of the run-time are in the boot loader, where {@code BtpyLauncher} defines them, so
  * that all woven classes share one copy. The agent never prints and never throws: with wrong options, or if the client
@@ -81,7 +81,10 @@ public final class Agent {
         }
     }
 
-    /** Below 0: not marked. Before the first session the run-time cannot be used, and there is no probe that could fire. */
+    /**
+     * @return below 0 if the thread was not marked. Before the first session the run-time cannot be used, and no probe
+     * can fire.
+     */
     private static int markThread() {
         try {
             return Platform.hasOpenInternals() ? Guard.mark(-1) : -1;

@@ -30,7 +30,7 @@ final class Answers {
         try {
             weave(question, message);
         } finally {
-            question.answer(null); // no effect on an answered question; after a broken message no thread may keep waiting
+            question.answer(null); // if the message was broken, the thread must not keep waiting; otherwise this has no effect
         }
     }
 

@@ -5,11 +5,11 @@ package btpy.agent;
  * pause budget.
  *
  * <p>A stop has a fixed cost, which grows with the compiled code and the number of loaded classes, and a small cost for
- * each class. On a busy machine a stop may take any time longer, but never less. So the short stops show the cost of
- * stopping. Both parts come from a line through two of the last stops, with few stops below it (quantile regression, Koenker and Bassett
- * 1978). It must be clearly better than the line with the assumed cost of a class. If stops vary, some line always fits a little better by
- * chance. The assumed cost is the last result. Each time it is moved towards the usual value, so that the size changes again if nothing
- * more can be learned at the current size.
+ * each class. A busy machine makes a stop longer, but never shorter. So the short stops show the cost of stopping. Both
+ * parts come from a line through two of the last stops, with few stops below it (quantile regression, Koenker and
+ * Bassett 1978). This line must fit clearly better than the line with the assumed cost of a class, because some line
+ * always fits a little better by chance. The assumed cost is the result after the last stop, moved a little towards the
+ * usual value. So the size changes again if nothing more can be learned at the current size.
  *
  * <p>The next batch is as large as the budget allows. If the fixed cost alone uses most of the budget, smaller batches
  * would cause more stops that are hardly shorter. So the classes always get at least half of the budget, or half of the
@@ -36,8 +36,8 @@ final class BatchSize {
 
     /**
      * The margin by which another line must be better than the line with the assumed cost. The misfit of the other line
-     * starts at the misfit of this number of classes with different costs. The number is larger while few stops are
-     * known.
+     * also includes the difference between the two costs of a class, times this number of classes. The number is larger
+     * while few stops are known.
      */
     private static final double MARGIN = 0.8;
     private static final double MISFIT_CLASSES = 2;
@@ -111,7 +111,7 @@ final class BatchSize {
     }
 
     /**
-     * Takes the line of this slope through a stop if its misfit is below {@code smallestMisfit}.
+     * Chooses the line with this slope through a stop if its misfit is below {@code smallestMisfit}.
      *
      * @return the smallest misfit so far
      */

@@ -8,7 +8,7 @@ import java.util.List;
  * {@code Class} object yet. The agent must know whether a class extends a type in a pattern before it asks the client.
  * Asking about every class would cost each class load a round trip.
  *
- * <p>{@link #parse} returns null for an invalid class file. No pattern by supertype matches this class.
+ * <p>{@link #parse} returns null for an invalid class file. A pattern by supertype does not match such a file.
  */
 final class ClassHeader {
     final String name;
@@ -63,8 +63,9 @@ final class ClassHeader {
     }
 
     /**
-     * Whether the constant pool holds the descriptor of a type that the pattern names. A class with an annotation has
-     * it (§4.7.16). Other classes may have it, too, so the client decides.
+     * Whether the constant pool holds the descriptor of a type that the pattern names. The constant pool of a class
+     * with an annotation holds the descriptor of the annotation (§4.7.16). Other classes may hold it, too, so the
+     * client decides.
      */
     boolean mentions(ClassPattern annotation) {
         for (int i = 1; i < offsets.length; i++) {

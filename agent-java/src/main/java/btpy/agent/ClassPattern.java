@@ -101,7 +101,7 @@ final class ClassPattern {
 
     /**
      * Whether {@code simple} is the part of {@code name} after the last dot, or after the last {@code $} of a member
-     * class: {@code a.Outer$Inner} is {@code Inner}, {@code a.Outer$1} is {@code Outer$1}.
+     * class: {@code a.Outer$Inner} has the simple name {@code Inner}, and {@code a.Outer$1} has {@code Outer$1}.
      */
     private static boolean isSimpleName(String name, String simple) {
         int start = name.lastIndexOf('.') + 1;
@@ -120,7 +120,10 @@ final class ClassPattern {
         }
     }
 
-    /** {@code *} within one segment, {@code **} any depth, {@code ?} one character of a segment; the last star is retried. */
+    /**
+     * Matches a glob: {@code *} stands for characters of one segment, {@code **} for any characters, {@code ?} for one
+     * character of a segment. Only the last star of each kind is retried.
+     */
     private static boolean matchesGlob(String glob, int g, String name, int n) {
         int starAt = -1;
         int deepAt = -1;

@@ -14,7 +14,9 @@ final class ClassRecord {
     final String loaderName;
     final WeakReference<ClassLoader> loader;
 
-    /** For a class that the client was asked about during loading, null until it is among the loaded classes. */
+    /**
+     * If the client was asked about the class during loading, this is null until the class is among the loaded classes.
+     */
     WeakReference<Class<?>> type;
     ClassRecord next;
 

@@ -64,7 +64,7 @@ final class Commands implements Runnable {
         count = 0;
     }
 
-    /** Waits at most {@code millis} until all requests are done. Returns whether they are. */
+    /** Waits at most {@code millis} until all requests are done. Returns whether all are done. */
     synchronized boolean awaitIdle(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (busy || count > 0 || restore) {

@@ -25,8 +25,8 @@ final class Connection {
     private static final int CHUNK = Frame.CHUNK;
 
     /**
-     * For a message from this size on, the agent waits for free memory first, and for this time until a collection has
-     * freed it.
+     * Before the agent reads a message of at least this size, it waits for free memory. It waits at most for this time
+     * until a collection has freed the memory.
      */
     private static final int LARGE = 128 << 10;
     private static final int PATIENCE_MILLIS = 2_000;

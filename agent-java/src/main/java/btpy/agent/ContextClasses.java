@@ -15,8 +15,8 @@ final class ContextClasses {
     private static final byte[] SPANS = {'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/', 'S', 'p', 'a', 'n', 's'};
 
     /**
-     * The number of turns of the event thread after the name of a class has been seen. The JVM does not list a class
-     * while it is being loaded, so the turns 1, 2, 4, 8 … search.
+     * The number of turns of the event thread that follow when the name of a class has been seen. The turns 1, 2, 4, 8
+     * … search for the class, because the JVM does not list a class while it is being loaded.
      */
     private static final int TURNS = 256;
 
@@ -41,7 +41,7 @@ final class ContextClasses {
         if (!Contexts.isSearched()) {
             search();
             Contexts.markSearched();
-            search(); // a class that was loaded meanwhile was not reported to this
+            search(); // a class that was loaded during the first search was not reported
         }
     }
 
@@ -52,7 +52,7 @@ final class ContextClasses {
         }
     }
 
-    /** Searches if it is time to; only the event thread calls it. */
+    /** Searches if a turn for searching has come. Only the event thread calls this. */
     static void searchIfDue() {
         int turns = turnsLeft;
         if (turns > 0) {

@@ -65,7 +65,7 @@ final class EventPump implements Runnable {
     private volatile boolean detached;
     private boolean finishing;
     private boolean finished;
-    /** The client does not accept the rest. */
+    /** Whether the remaining records are dropped, because the client does not accept them. */
     private boolean forgetting;
     /** System.nanoTime when the last record was passed on. */
     private long progressNanos;
@@ -95,7 +95,7 @@ final class EventPump implements Runnable {
         notifyAll();
     }
 
-    /** Waits at most {@code millis} until the event thread knows it. Returns whether it does. */
+    /** Waits at most {@code millis} until the event thread knows that the client has left. Returns whether it knows. */
     synchronized boolean awaitDetached(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (!detached && !closed) {
@@ -127,7 +127,8 @@ final class EventPump implements Runnable {
     }
 
     /**
-     * Wakes the event thread only if it waits for that. Otherwise it will soon read the buffers anyway, and find more.
+     * Adds to the credit. Wakes the event thread only if it waits for credit; otherwise it will soon look at the credit
+     * anyway.
      */
     synchronized void credit(int bytes) {
         boolean waited = !hasCredit();
@@ -148,7 +149,10 @@ final class EventPump implements Runnable {
         wake();
     }
 
-    /** Answers with MAPS from here, because stacks among the keys are defined by the event thread; ERRORS and COUNTERS come first. */
+    /**
+     * Lets the event thread answer with MAPS, because it defines the stacks among the keys. It sends ERRORS and
+     * COUNTERS first.
+     */
     synchronized void snapshot(int request, int[] maps) {
         snapshots.add(new int[][] {{request}, maps});
         notifyAll();
@@ -171,7 +175,7 @@ final class EventPump implements Runnable {
         wake();
     }
 
-    /** Called when a class for a hook is being loaded. Any thread calls this. */
+    /** Called by any thread that loads a class for a hook. */
     void reportLoading(Hook hook, String name, String loader, int bytes) {
         hooks.call(hook, name, loader, (long) bytes);
     }
@@ -557,7 +561,7 @@ final class EventPump implements Runnable {
 
     /**
      * Runs the timers that are due, each of them once: timers that take longer than their period must not keep this
-     * thread from its other work. The records of one are drained before the next timer runs.
+     * thread from its other work. The records of one timer are drained before the next timer runs.
      */
     private void runTimers() throws IllegalAccessException {
         long now = System.nanoTime();

@@ -43,7 +43,7 @@ final class Frame {
     /** The size of the arrays of a larger frame, so that no large piece of memory is needed. */
     static final int CHUNK = 1 << 16;
 
-    /** The full arrays, and the one that is being filled. The others do not exist yet. */
+    /** The full arrays, then the array that is being filled. More arrays are created when they are needed. */
     private byte[][] chunks;
     private int size = 4;
 
@@ -127,7 +127,7 @@ final class Frame {
         return this;
     }
 
-    /** Overwrites four bytes that {@code u4(0)} reserved at {@code at}: a count known only afterwards. */
+    /** Overwrites four bytes that {@code u4(0)} reserved at {@code at}, with a count that was not known then. */
     Frame patch(int at, int value) {
         putU4(at, value);
         return this;
@@ -161,7 +161,7 @@ final class Frame {
         chunk(at, 1)[at % CHUNK] = (byte) value;
     }
 
-    /** The array of a position. It has space for one byte there, and for {@code count} bytes unless it ends before. */
+    /** Returns the array of a position. It has space for {@code count} bytes there, or for fewer if the array ends. */
     private byte[] chunk(int position, int count) {
         int number = position / CHUNK;
         if (number == chunks.length) {

@@ -13,7 +13,7 @@ import java.util.Set;
 /**
  * The classes of a session, by identity: it calls neither {@code hashCode} of a loader nor other code of the
  * application. Application threads call it from the transformer. So no method blocks or calls other code while it holds
- * the monitor, except {@link #seesHandlers}, which does not hold it.
+ * the monitor. {@link #seesHandlers} calls other code without the monitor.
  */
 final class Inventory {
     /** The beginning of the internal names of handlers. */
@@ -38,7 +38,7 @@ final class Inventory {
     private static final class LoaderFact extends WeakReference<ClassLoader> {
         final boolean seesHandlers;
 
-        /** Names of the handlers that the JVM has found through it. */
+        /** Names of the handlers that the JVM has found through the loader. */
         private final Set<String> handlers = new HashSet<String>();
 
         LoaderFact(ClassLoader loader, boolean seesHandlers) {
@@ -204,8 +204,8 @@ final class Inventory {
     }
 
     /**
-     * Whether the loader finds handlers. It asks the loader once, which runs code of the application. Linking a woven
-     * class would ask the same.
+     * Whether the loader finds handlers. It asks the loader once, which runs code of the application. To link a woven
+     * class, the JVM would ask the loader the same.
      */
     boolean seesHandlers(ClassLoader loader) {
         if (isOfJdk(loader)) {
@@ -246,7 +246,7 @@ final class Inventory {
         return header == null ? "its woven class file cannot be read" : find(loader, header.mentionedClasses(HANDLERS));
     }
 
-    /** The same for a prewoven class: the constants that it adds to those of the class. */
+    /** As {@link #link}, for a prewoven class, which adds {@code constants} to the constants of the class. */
     String linkAdded(ClassLoader loader, byte[] constants) {
         return isOfJdk(loader) ? null : find(loader, ClassHeader.texts(constants, HANDLERS));
     }

@@ -27,7 +27,10 @@ final class Jdk9 {
             new HashMap<String, Set<Module>>(), new HashSet<Class<?>>(), new HashMap<Class<?>, java.util.List<Class<?>>>());
     }
 
-    /** Lets a module use the handlers, which are in the module of the agent. Unnamed modules can from the start. */
+    /**
+     * Lets a module use the handlers, which are in the module of the agent. Unnamed modules can use them from the
+     * start.
+     */
     static void read(Module module) {
         Module ownModule = Jdk9.class.getModule();
         if (module != null && module.isNamed() && !module.canRead(ownModule)) {

@@ -104,7 +104,7 @@ final class JfrEvents {
         return false;
     }
 
-    /** Whether this session has an event of this name: of a probe that the client has replaced. */
+    /** Whether this session already has an event of this name, from a probe that the client has replaced. */
     private boolean isOwn(String name) throws ReflectiveOperationException {
         for (Class<?> type : ownTypes) {
             if (nameOf(type).equals(name)) {

@@ -1,7 +1,7 @@
 package btpy.agent;
 
 /**
- * The time for which the client may be silent. At first: the limit of the handshake.
+ * The time for which the client may be silent. At first, it is the limit of the handshake.
  *
  * <p>Time in which this JVM itself was stopped (a collection, a frozen container, a debugger) does not count, because
  * messages of the client may be unread, and the checking thread may run before the reading thread.
@@ -10,8 +10,8 @@ final class Lease {
     private static final int HANDSHAKE_MILLIS = 5_000;
 
     /**
-     * From the proof of the client until it configures the session. It may be checking a long script, on a busy machine,
-     * and no class is woven yet.
+     * The limit from the proof of the client until the client configures the session. The client may be checking a long
+     * script on a busy machine, and no class is woven yet.
      */
     static final int CONNECTED_MILLIS = 60_000;
 

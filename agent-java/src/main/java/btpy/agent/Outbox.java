@@ -11,7 +11,7 @@ import java.io.IOException;
  * resizing of a collection, two assignments cannot be left incomplete.
  */
 final class Outbox implements Runnable {
-    /** It is full at this number of waiting bytes. */
+    /** The number of waiting bytes at which the outbox is full. */
     private int maxBytes = 4 << 20;
 
     private static final class Node {
@@ -87,8 +87,8 @@ final class Outbox implements Runnable {
     }
 
     /**
-     * Waits while it is full. The reader calls it, so that a client that only sends requests cannot fill the memory of
-     * the target.
+     * Waits while the outbox is full. The reader calls this, so that a client that only sends requests cannot fill the
+     * memory of the target.
      */
     synchronized void awaitRoom() {
         while (waitingBytes > maxBytes && !closed) {

@@ -12,8 +12,8 @@ import java.lang.reflect.Parameter;
  * them.
  *
  * <p>They come from the class file, or from reflection if the loader has no class file. They are kept as text, because
- * another agent or session may have given the class a different constant pool. Each text has the index that it had in
- * the class file before it: in nearly every case the shown class file has the text at the same index.
+ * another agent or session may have given the class a different constant pool. The index of each text in the class file
+ * is stored before the text, because the shown class file nearly always has the text at the same index.
  */
 final class ParameterNames {
     private static final byte[] ATTRIBUTE = modifiedUtf8("MethodParameters");
@@ -226,7 +226,10 @@ final class ParameterNames {
             return result;
         }
 
-        /** The method in {@link #content} for the one at {@code head}; −1 if it has no names. */
+        /**
+         * The number in {@link #content} of the method at {@code head} in the class file; −1 if the method has no
+         * names.
+         */
         private int find(int head, int[] starts, boolean[] used, int nextMethod) {
             for (int i = 0; i < starts.length; i++) {
                 int method = (nextMethod + i) % starts.length;

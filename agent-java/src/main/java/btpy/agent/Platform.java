@@ -78,8 +78,8 @@ final class Platform {
     }
 
     /**
-     * {@code count} random bytes of the operating system. SecureRandom, where there is no such device, loads the security
-     * providers of the application and may wait for entropy.
+     * {@code count} random bytes of the operating system. If it has no device for them, they come from SecureRandom,
+     * which loads the security providers of the application and may wait for entropy.
      */
     static byte[] random(int count) throws IOException {
         byte[] bytes = new byte[count];
@@ -132,8 +132,8 @@ final class Platform {
 
     /**
      * Throws OutOfMemoryError if little memory is left, because {@code java.lang.instrument} prints to the standard
-     * error of the target if it runs out of memory during a call. The JVM does not react to this error. With {@code
-     * -XX:+ExitOnOutOfMemoryError} it would end if it threw the error itself.
+     * error of the target if it runs out of memory during a call. The JVM does not react to this error. If the JVM
+     * threw the error itself, {@code -XX:+ExitOnOutOfMemoryError} would end it.
      */
     static void needMemory() {
         if (!Headroom.hasWithoutCollection(SPARE_BYTES)) {

@@ -46,7 +46,7 @@ final class Questions {
         return closed;
     }
 
-    /** Called when a client has connected that can answer. */
+    /** Called when a client that can answer has connected. */
     synchronized void open() {
         closed = false;
         silent = false;

@@ -53,7 +53,7 @@ final class Redefinitions {
                 return shownFile;
             }
             if (!isRetransforming()) {
-                if (wasShared) { // the first session, which has nothing to weave in the new code, has stored it
+                if (wasShared) { // the first session has stored the new code, in which it has nothing to weave
                     if (redefinition != null) {
                         ALL.add(redefinition);
                     }

@@ -46,7 +46,7 @@ final class Retransformer {
         this.size = size;
     }
 
-    /** Sets whether classes are retransformed that lose the names of their parameters by it. */
+    /** Sets whether a class is retransformed even if it loses the names of its parameters. */
     Retransformer allowLosingNames(boolean allowed) {
         losesNames = allowed;
         return this;
@@ -170,7 +170,7 @@ final class Retransformer {
         if (!instrumentation.isModifiableClass(type)) {
             return "the JVM does not let this class be changed";
         }
-        // The JVM shows a class that was woven while it was loaded with the names.
+        // If a class was woven while it was being loaded, the JVM shows it with the names.
         if (LOSES_NAMES && record.parameterNames == null && !record.woven) {
             record.parameterNames = ParameterNames.of(type);
             if (record.parameterNames == null && !losesNames) {

@@ -61,14 +61,17 @@ final class Tracer implements Runnable {
     private volatile long endNanos;
 
     private final Object leaveLock = new Object();
-    /** Never opened. Waiting at it needs no memory, while sleeping may. */
+    /** Never opened. Waiting at this gate needs no memory; {@code Thread.sleep} may need some. */
     private final Gate pauseGate = new Gate();
     private boolean ended;
     private boolean left;
     private ShutdownHook hook;
     private volatile boolean exiting;
 
-    /** Opened when the client sends GO. A JVM that was started with the agent waits for it with its main method. */
+    /**
+     * Opened when the client sends GO. A JVM that was started with the agent waits at this gate before it calls its
+     * main method.
+     */
     final Gate startGate = new Gate();
     /** Opened when this tracer has ended completely. */
     private final Gate endGate = new Gate();
@@ -268,8 +271,9 @@ final class Tracer implements Runnable {
     }
 
     /**
-     * {@code over}: the connection that has ended, null for the current one. The session continues with another
-     * connection that has taken it over. That is known only inside the lock, because a takeover holds it.
+     * {@code over}: the connection that has ended; null for the current connection. If another connection has taken the
+     * session over, the session continues with it. Only the owner of the lock can know this, because a takeover holds
+     * the lock.
      */
     private void hangUp(String trouble, Connection over) {
         synchronized (leaveLock) {
@@ -478,8 +482,8 @@ final class Tracer implements Runnable {
     }
 
     /**
-     * Ends the session because this thread cannot continue. The target may have no memory even for a message: a literal
-     * needs some when it is first used.
+     * Ends the session because this thread cannot continue. The target may not even have memory for a message: a string
+     * literal needs memory when it is first used.
      */
     void fail(Throwable failure) {
         String trouble = null;

@@ -22,12 +22,12 @@ import java.util.Arrays;
  * that are already loaded, see {@link Warmup}.
  *
  * <p>To put a class back, the session retransforms it once more while this transformer, still at its position among the
- * others, changes nothing. The JVM then shows it the same bytes as if it had never changed the class. They are compared with the bytes that
- * it was shown before.
+ * others, changes nothing. The JVM then shows the transformer the same bytes as if it had never changed the class. The
+ * session compares these bytes with the bytes that the JVM showed before.
  *
- * <p>Some JVMs show a loaded class without its MethodParameters. The transformer restores these first ({@link
- * ParameterNames}). Hashes are those of the class file with them, the client weaves this class file, and a class that
- * is put back gets it.
+ * <p>Some JVMs show a loaded class without its MethodParameters. The transformer restores these attributes first
+ * ({@link ParameterNames}). It hashes the class file with the attributes, the client weaves this file, and a class that
+ * is put back gets this file.
  */
 class Transformer implements ClassFileTransformer {
     private final Inventory inventory;
@@ -267,7 +267,7 @@ class Transformer implements ClassFileTransformer {
         record.prewoven = null;
         byte[] addedConstants = woven == null ? null : methods.constants();
         if (woven == null) {
-            // Other sessions, whose threads also belong to the agent, come and go without changing the program.
+            // Other sessions begin and end without changing the program. Their threads belong to the agent, too.
             boolean changed = previousHash != null && !Arrays.equals(hash, previousHash)
                     && !(Thread.currentThread() instanceof AgentThread);
             Question question = questions.ask(record, type, currentFile, hash, changed);

@@ -7,10 +7,10 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * A set of patterns that is matched against loaded classes (SEARCH) and classes being loaded (WATCH).
  *
- * <p>The supertypes of a loaded class are read from its {@code Class} object. A class being loaded has only names in
- * its header. So the result is stored for every name, and a class with a matching supertype matches. An unknown
- * supertype is not loaded yet, because the JVM shows a class before it loads its supertypes. The same loader is about
- * to load it in the same thread, so its class file is read.
+ * <p>The supertypes of a loaded class are read from its {@code Class} object. The header of a class being loaded has
+ * only the names of its supertypes. So the result is stored for every name, and a class with a matching supertype
+ * matches. An unknown supertype is not loaded yet, because the JVM shows a class before it loads its supertypes. The
+ * same loader is about to load it in the same thread, so its class file is read.
  */
 final class Watch {
     private final ClassPattern[] patterns;
@@ -56,9 +56,9 @@ final class Watch {
      * Whether a loaded class matches. The caller must call {@link #forget} after a round of calls. Only one thread at a
      * time may use it.
      *
-     * <p>If resources are not read, patterns by annotation match no class, and neither do patterns that depend on the
-     * content of the class file. Patterns by supertype are an exception: they match any class file, because the class may have been loaded
-     * before the agent knew that it matches.
+     * <p>Without {@code readResources}, patterns by annotation match no class. Of the patterns that depend on the
+     * content of the class file, only patterns by supertype match: they then ignore the content, because the class may
+     * have been loaded before the agent knew that it matches.
      */
     boolean matchesLoaded(Class<?> type, String name, boolean readResources) {
         boolean matches = false;

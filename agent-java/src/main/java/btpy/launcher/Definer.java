@@ -9,8 +9,8 @@ import jdk.internal.misc.Unsafe;
 import jdk.internal.module.Modules;
 
 /**
- * Defines class files in the boot loader, on JDK 9 and later. It is defined by a loader of the launcher to which the
- * JDK exports the packages that it needs.
+ * Defines class files in the boot loader, on JDK 9 and later. The launcher defines this class in a loader of its own.
+ * The JDK exports the packages that the class needs to the module of this loader.
  *
  * <p>The class files belong to a module, {@code btpy}. In the unnamed module of the boot loader every application could
  * access them by reflection, and define classes in their packages. The module exports only the handlers and opens

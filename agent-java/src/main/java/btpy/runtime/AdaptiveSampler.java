@@ -105,8 +105,8 @@ final class AdaptiveSampler {
 
     /**
      * Opens the next block. Only one thread at a time does so for each stripe, because the addition to COUNTDOWN comes
-     * last. Hits of other threads may have passed the end of the new block by then. None of its hits can fire any more,
-     * so this firing also represents them.
+     * last. By then, hits of other threads may have passed the end of the new block. In this case no hit of the new
+     * block can fire, so this firing also represents these hits.
      */
     @DontInline
     private int openBlock(int at) {

@@ -6,7 +6,7 @@ package btpy.runtime;
  */
 public final class AgentThread extends Thread implements Thread.UncaughtExceptionHandler {
     private static final Object LOCK = new Object();
-    /** The ids of the running ones. */
+    /** The ids of the running threads of the agent. */
     private static volatile long[] ids = {};
 
     public AgentThread(Runnable work, String name) {

@@ -11,23 +11,24 @@ import jdk.internal.vm.annotation.DontInline;
  * exceed the capacity by one key each.
  *
  * <p>A slot number contains the serial number of its entry. An update after its key was deleted or the map was cleared
- * finds another serial number and is dropped, as if it had come before. Cells are changed by atomic additions, so no
- * update is lost. In a map without keys, the cells that threads share are striped. A thread that owns its stripe
- * ({@link Stripes#owned}) gets cells of its own for each key, up to {@link #MAX_OWN_BYTES} in total, and adds to their
- * sums without an atomic addition. Another cell stores the part of a sum that flushes have taken.
+ * finds another serial number and is dropped, as if it had come before the deletion. Cells are changed by atomic
+ * additions, so no update is lost. In a map without keys, the cells that threads share are striped. A thread that owns
+ * its stripe ({@link Stripes#owned}) gets cells of its own for each key, up to {@link #MAX_OWN_BYTES} in total, and
+ * adds to their sums without an atomic addition. Another cell stores the part of a sum that flushes have taken.
  *
  * <p>A snapshot reads while other threads write: each cell is exact at some moment of the reading, different cells at
  * different moments.
  *
  * <p>A flush takes values by exchanging them for the initial value, so that every addition is in exactly one flush. To
- * forget the keys as well, it installs an empty table, at most once a second, and keeps the two previous tables. A
- * concurrent addition to one of those is in the next snapshot or flush.
+ * forget the keys as well, it installs an empty table, at most once a second, and keeps the two previous tables. If a
+ * thread adds to one of these tables during the flush, its addition is in the next snapshot or flush.
  *
  * <p>A map that evicts makes space for a new key by removing the least recently used key among some dozens. Using a key
  * stores the serial number of the newest entry in it, so its age is the number of keys that came after.
  *
- * <p>A count without keys can leave the counting to probes that do nothing else. Their tallies belong to its only
- * entry, which is then never replaced. A flush takes them by storing the number that it has seen.
+ * <p>A map that is a count without keys can leave the counting to probes that do nothing else. The tallies of these
+ * probes belong to the only entry of the map, which is then never replaced. A flush takes the tallies by storing their
+ * number.
  *
  * <p>If two threads add a new key while a third deletes another key in the same window, the key may exist twice. The
  * snapshot adds these entries up. {@link #delete} removes both. If these entries have assigned plain values, the first
@@ -38,11 +39,17 @@ public final class Aggregation {
     private static final long TABLES = MEMORY.fieldOffset(Aggregation.class, "tables");
     private static final int MAX_CAPACITY = 1 << 18;
     private static final int MAX_CLAIMS = 64;
-    /** The number of places that are searched for a key to evict: every key of a map of 64, some dozens of a larger one. */
+    /**
+     * The number of places that are searched for a key to evict. They hold all keys of a map of 64 keys, and some
+     * dozens of a larger map.
+     */
     private static final int EVICTION_SPAN = 256;
     /** An estimate of the memory that one map may use for entries, keys and cells. */
     private static final long MAX_BYTES = 64L << 20;
-    /** The part of the map's memory for cells of single threads. They make a map faster, but must leave space for keys. */
+    /**
+     * The part of the map's memory for cells of single threads. Such cells make a map faster, but must leave space for
+     * keys.
+     */
     private static final long MAX_OWN_BYTES = 8L << 20;
     private static final long BYTES = Memory.LONG_BASE + 16;
     private static final long EVICTED = Memory.LONG_BASE + 24;
@@ -65,8 +72,8 @@ public final class Aggregation {
     /** The samples that flushes have taken. Only agent threads use it. */
     private double flushedSamples;
     /**
-     * The serial number of the newest entry, samples refused because the map was full, used bytes, evicted keys, hand,
-     * and bytes of cells that have an owner.
+     * The serial number of the newest entry, samples refused because the map was full, used bytes, evicted keys, the
+     * place at which the next eviction begins, and bytes of cells that have an owner.
      */
     private final long[] counters = new long[6];
     private boolean evicts;
@@ -165,7 +172,7 @@ public final class Aggregation {
         return firstEntry != null ? firstEntry.slot : claim(probe, a, null, null, null, null);
     }
 
-    /** Returns the entry of a plain key if it is in the first place for it, otherwise null. */
+    /** Returns the entry of a plain key if the entry is in the first place for the key, otherwise null. */
     Entry plainEntry(Object a) {
         Entry firstEntry = Keys.isPlain(a) ? firstPlace(Keys.plainHash(a, limit)) : null;
         return firstEntry != null && Keys.plainSame(firstEntry.a, a) ? firstEntry : null;
@@ -226,8 +233,8 @@ public final class Aggregation {
     }
 
     /**
-     * Returns the entry in the first place for keys of this hash if it has this hash. Nearly every lookup finds its key
-     * there.
+     * Returns the entry in the first place for keys of this hash; null if that entry has another hash. Nearly every
+     * lookup finds its key there.
      */
     private Entry firstPlace(int hash) {
         KeyTable table = tables[0];
@@ -353,7 +360,7 @@ public final class Aggregation {
     }
 
     /**
-     * Removes the least recently used key among the next ones.
+     * Removes the least recently used key among the keys in the next places.
      *
      * @param window start of the places that need space; −1: any place
      */
@@ -372,7 +379,7 @@ public final class Aggregation {
             }
         }
         if (oldest == null || !table.replace(place, oldest, Entry.DELETED)) {
-            return oldest != null || window < 0 && table.live() > 0; // another one can be found
+            return oldest != null || window < 0 && table.live() > 0; // true: another search can find a key
         }
         countRemoval(table, oldest);
         MEMORY.getAndAddLong(counters, EVICTED, 1);
@@ -470,7 +477,7 @@ public final class Aggregation {
         }
     }
 
-    /** The slow path beside {@link SumFastPath}. */
+    /** The slow path, for samples that {@link SumFastPath} cannot add. */
     void add(Object key, int probe, long sample, long weight) {
         int slot = shape.keys == 0 ? slot() : slot(key, probe);
         if (shape.kind == MapShape.COUNT) {
@@ -485,8 +492,8 @@ public final class Aggregation {
     }
 
     /**
-     * Short, as are the methods that it calls for the most frequent kinds: HotSpot inlines no method of more than 325
-     * bytes.
+     * This method and the methods that it calls for the most frequent kinds are short, because HotSpot inlines no
+     * method of more than 325 bytes.
      */
     public void add(int slot, long sample, long weight) {
         Entry entry = entry(slot);

@@ -1,8 +1,8 @@
 package btpy.runtime;
 
 /**
- * Brave 5 and 6, by itself or under Micrometer Tracing: a thread-local of a {@code TraceContext}, which has its ids as numbers. Trace
- * ids of 64 bits get zeros in front, as in W3C Trace Context.
+ * Brave 5 and 6, by itself or under Micrometer Tracing. It keeps a {@code TraceContext} in a thread-local. The ids in
+ * the TraceContext are numbers. Trace ids of 64 bits get zeros in front, as in W3C Trace Context.
  */
 final class BraveLibrary extends TraceLibrary {
     static final String CURRENT = "brave.propagation.ThreadLocalCurrentTraceContext";

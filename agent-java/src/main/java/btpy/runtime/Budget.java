@@ -9,11 +9,11 @@ import java.util.ArrayDeque;
  * subtracts the cost of the firings ({@link Costs}). A session begins with ten seconds' worth, because the first
  * firings are interpreted and load classes. The rest of this is dropped after two seconds, so that a probe that becomes
  * hot later cannot use it. Between two looks the firings themselves pay out of the allowance ({@link #pays}). A firing
- * that finds it empty restrains its probe at once. The event thread decides the next steps: a probe that makes records
- * makes fewer; any other probe fires for half as many hits, repeatedly. The budget disables a probe whose skipped hits
- * alone cost too much, or whose firings cost no more than skipped hits. If even the hits of the disabled probe would
- * cost too much (its handler asks whether the probe is enabled, and woven code may read the clock before), the budget
- * tells the client to take the probe out.
+ * that finds it empty restrains its probe at once. The event thread decides the next steps: it lets a probe that makes
+ * records make fewer of them, and repeatedly halves the number of hits for which any other probe fires. The budget
+ * disables a probe whose skipped hits alone cost too much, or whose firings cost no more than skipped hits. If even the
+ * hits of the disabled probe would cost too much (its handler asks whether the probe is enabled, and woven code may
+ * read the clock before), the budget tells the client to take the probe out.
  *
  * <p>If the probes take less than half of their share for a while, and would not take more than the share without the
  * last restraint, the budget undoes this restraint by one step: a disabled probe returns with few hits that fire, then
@@ -225,7 +225,7 @@ final class Budget {
     private void tighten(long now, double allowedNanos) {
         Probe probe = costliest;
         if (now - loosenedNanos < trial) {
-            loosenedNanos = now - LAST_TRIAL_NANOS; // a single trial fails once
+            loosenedNanos = now - LAST_TRIAL_NANOS; // so that this trial does not count as failed again
             trial = Math.min(LAST_TRIAL_NANOS, 2 * trial);
         }
         setLatest(probe, now);

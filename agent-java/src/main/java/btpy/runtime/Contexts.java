@@ -153,7 +153,7 @@ public final class Contexts {
         return searched;
     }
 
-    /** From now on {@link #isSearched}. */
+    /** Called after the first search of the loaded classes. */
     public static void markSearched() {
         searched = true;
     }
@@ -167,7 +167,7 @@ public final class Contexts {
                 || last == 'C' && KnownField.isOrEndsIn(name, LoggingLibrary.SLF4J);
     }
 
-    /** Takes a loaded class for which {@link #wants} is true; the same class any number of times. */
+    /** Adds a loaded class for which {@link #wants} is true. The same class may be added any number of times. */
     public static synchronized void add(Class<?> type) {
         String name = ClassNames.of(type);
         if (KnownField.isOrEndsIn(name, LoggingLibrary.SLF4J) || KnownField.isOrEndsIn(name, LoggingLibrary.LOG4J)) {

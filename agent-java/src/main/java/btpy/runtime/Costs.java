@@ -5,16 +5,17 @@ package btpy.runtime;
  * readings of the clock.
  *
  * <p>Durations are counted in buckets, which are an eighth wide. The time of a reading of the clock is subtracted. The
- * time of entering the handler, which cannot be timed from inside, is added. A firing that takes less than the
- * resolution of the clock is timed in a run of repetitions, which counts as one duration of each. A duration has the
- * weight of all firings since the last timed one, because a probe that becomes hot has few timed firings among many
- * fast ones, after many timed firings among few slow ones. A duration in which the scheduler or the JVM stopped the
- * thread says nothing about the probe. So durations above four times the 99th percentile count as that value.
+ * time of entering the handler, which cannot be timed from inside, is added. If a firing takes less than the resolution
+ * of the clock, a run of repetitions is timed, and their mean counts as one duration. A duration has the weight of all
+ * firings since the last timed one. Otherwise slow firings would count too much in a probe that becomes hot: while it
+ * fires rarely and slowly, a large part of its firings is timed; later, only a small part. A duration in which the
+ * scheduler or the JVM stopped the thread says nothing about the probe. So durations above four times the 99th
+ * percentile count as that value.
  */
 final class Costs {
     /** The time of calling and entering the handler, before the first reading of the clock. */
     static final int WAY_IN_NANOS = 4;
-    /** The number of binary places of costs below the ns. */
+    /** Costs are in ns, with this number of binary places after the point. */
     static final int FRACTION = 4;
 
     private static final Memory MEMORY = Memory.instance();
@@ -163,8 +164,8 @@ final class Costs {
     }
 
     /**
-     * The bucket of a cost. The exponent and the upper bits of the mantissa of a double are its number, minus the number
-     * of the first bucket ({@code Long.numberOfLeadingZeros} is Java code and may be traced).
+     * The bucket of a cost: the exponent and the upper bits of the mantissa of the cost as a double, minus the same
+     * number for the first bucket ({@code Long.numberOfLeadingZeros} is Java code and may be traced).
      */
     private static int bucketOf(long cost) {
         if (cost < 1L << PRECISION) {

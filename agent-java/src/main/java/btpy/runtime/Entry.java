@@ -18,8 +18,8 @@ final class Entry extends Cells {
     /** All components if there are more than four. */
     final Object[] all;
     /**
-     * By stripe of the probes, cells to which only its owner adds, allocated at first use. Null if threads share all
-     * cells of this kind.
+     * By stripe of the probes, cells to which only the owner of the stripe adds, allocated at first use. Null if
+     * threads share all cells of this kind.
      */
     Cells[] ownCells;
     volatile Object value = UNSET;

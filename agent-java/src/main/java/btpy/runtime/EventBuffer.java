@@ -17,8 +17,8 @@ import jdk.internal.vm.annotation.DontInline;
  *
  * <p>A writer that never commits (after a stack overflow, or because its thread was stopped) would block its ring.
  * After {@link #STALL_NANOS} the event thread closes the ring, replaces it by a new one, and reads all committed
- * records of the old one. The others are counted as stalled. A late writer has the array of its old ring, which is not
- * read any more, or the generation in its cursor shows that its ring has been replaced.
+ * records of the old one. The others are counted as stalled. A late writer either still has the array of the old ring,
+ * which is not read any more, or learns from the generation in its cursor that the ring was replaced.
  */
 final class EventBuffer {
     private static final Memory MEMORY = Memory.instance();
@@ -173,8 +173,8 @@ final class EventBuffer {
     }
 
     /**
-     * Separate from {@link #claim}, which nearly always succeeds at the first try, and which is small enough to be
-     * compiled into woven code.
+     * Tries again, also in other rings. This is separate from {@link #claim}, because that must be small enough to be
+     * compiled into woven code, and nearly always succeeds at the first try.
      */
     @DontInline
     private long claimElsewhere(int index, int size, int probe, long flags) {
@@ -286,8 +286,8 @@ final class EventBuffer {
         try {
             boolean going = true;
             while (going) {
-                // A record is claimed after its time was read. So a later record of its thread, in another ring, is
-                // also left to the next pass.
+                // A thread claims a record after it has read the time. So if a record is too late for this pass, a
+                // later record of the same thread, in another ring, is also left to the next pass.
                 long until = System.nanoTime();
                 int count = enter(sink, now);
                 going = count > 0 && merge(count, until, sink);

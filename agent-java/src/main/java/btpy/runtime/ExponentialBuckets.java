@@ -48,9 +48,9 @@ final class ExponentialBuckets {
     private final int negative;
     private final int shift;
     /**
-     * The bounds, by the upper scale + 1 bits of the mantissa, which select a part that has one bound at most. The upper
-     * 12 bits of an element are the number of bounds below the part. The lower 52 are a number. Adding it to a mantissa
-     * above the bound of the part makes the sum overflow into the upper bits.
+     * The bounds. The index is the upper scale + 1 bits of the mantissa, which select a part with one bound at most.
+     * The upper 12 bits of an element are the number of bounds below the part. The lower 52 are a number. Adding it to
+     * a mantissa above the bound of the part makes the sum overflow into the upper bits.
      */
     private final long[] bounds;
 

@@ -8,7 +8,7 @@ final class Flow {
     private static final Memory MEMORY = Memory.instance();
     private static final long RUNS = MEMORY.fieldOffset(Flow.class, "runs");
     private static final long LAST = MEMORY.fieldOffset(Flow.class, "last");
-    /** A flow that begins inside of more flows than this has no values of the outer ones. */
+    /** A flow inside more outer flows than this has no values of the outer flows. */
     private static final int MOST_OUTER = 16;
 
     private static final Object[] NO_RUNS = {};
@@ -21,7 +21,7 @@ final class Flow {
     final Flow outer;
     private final int depth;
     final SharedValues values = new SharedValues(0);
-    /** The work of the thread that began it. */
+    /** The work of the thread that began this flow. */
     final Run first;
     private long runs;
     /** The run that began last, the head of a linked list. */

@@ -18,7 +18,7 @@ final class FlowStack extends OwnedByThread {
         return currentRun;
     }
 
-    /** The run in which a flow begins that replaces the current one. */
+    /** The run in which a new flow begins if it replaces the current flow. */
     Run enclosingRun() {
         return enclosingRun;
     }
@@ -52,7 +52,7 @@ final class FlowStack extends OwnedByThread {
         return true;
     }
 
-    /** Restores the run that was current at this depth, even where methods above did not leave. */
+    /** Restores the run that was current at this depth, even if methods above on the stack have not called leave. */
     void restore(int oldDepth) {
         if (depth > oldDepth) {
             Run run = savedRuns[2 * oldDepth];

@@ -39,8 +39,8 @@ public final class Flows {
     }
 
     /**
-     * The same; the thread works for no flow until a handler changes that. A change in a called method may outlast that
-     * method; it is undone when this method ends.
+     * As {@link #enter}, but the thread works for no flow until a handler changes that. A change in a called method may
+     * outlast that method; it is undone when this method ends.
      */
     public static int enterWithout(int site, int probe) {
         Session session = Session.of(site);
@@ -136,7 +136,7 @@ public final class Flows {
         }
     }
 
-    /** Makes an object belong to the current flow; to none, if there is none. */
+    /** Makes an object belong to the current flow, or to no flow if there is none. */
     public static void keep(Session session, Object object, int probe, int at) {
         if (session.flows != null) {
             Run run = run(session);
@@ -181,7 +181,7 @@ public final class Flows {
         return current(session) == null;
     }
 
-    /** The variables of the innermost flow that has this one; null: there is none. */
+    /** The variables of the innermost flow that has this variable; null: there is none. */
     public static SharedValues now(Session session, int variable) {
         for (Flow flow = current(session); flow != null; flow = flow.outer) {
             if (SharedValues.has(flow.values, variable)) {

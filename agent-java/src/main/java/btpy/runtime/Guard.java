@@ -20,7 +20,8 @@ public final class Guard {
 
     /**
      * Counts roughly seconds while a session is drained. If a thread was marked and its handler could not even store
-     * that it has left, its entry has an old era. The work of a handler is bounded, so that entry is reused.
+     * that it has left, its entry has an old era. The work of a handler is bounded, so an entry with an old era is
+     * reused.
      */
     private static int era;
 

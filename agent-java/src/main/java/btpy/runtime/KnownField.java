@@ -3,7 +3,7 @@ package btpy.runtime;
 import java.lang.ref.WeakReference;
 
 /**
- * A field that classes of a library have, found by the names of the classes: the class depends on the version of the
+ * A field that classes of a library have. It is found by the name of the class, which depends on the version of the
  * library. It caches the last two classes, because recorded and unrecorded spans have different classes.
  */
 final class KnownField {

@@ -19,7 +19,10 @@ public final class ObjectStates {
     private static final long STATES = MEMORY.fieldOffset(Session.class, "objectStates");
     private static final long SIZE = MEMORY.fieldOffset(ObjectStates.class, "size");
     private static final int BITS = 14;
-    /** An application that prepares objects with equal hashes gets no longer searches. */
+    /**
+     * The largest number of objects in a bucket. It bounds a search even if an application prepares objects with equal
+     * hashes.
+     */
     private static final int MOST_IN_BUCKET = 32;
     private static final ObjectState[] EMPTY = {};
 
@@ -109,7 +112,7 @@ public final class ObjectStates {
         }
     }
 
-    /** Returns what the last {@link #keep} has kept; null: nothing. */
+    /** Returns the run that the last {@link #keep} has stored; null: none. */
     static Run keptRun(Session session, Object object) {
         ObjectState state = find(session, object);
         return state == null ? null : state.keptRun();

@@ -19,7 +19,7 @@ final class Probe {
     private static final int TALLIED = 5;
     private static final int TESTED = 6;
     static final int HELD_BACK = 7;
-    /** Added to FIRED and TALLIED: the number that the owner of the stripe counted. */
+    /** The distance from the index FIRED or TALLIED to the index of the number that the owner of the stripe counted. */
     static final int OWN = 8;
 
     // The argument of a handler for a run: weight:22 (bits 41–62) · whether it is timed:1 · clock when it began:40
@@ -40,7 +40,7 @@ final class Probe {
     static final int FAILED_TOO_OFTEN = 5;
     static final int OVER_BUDGET = 6;
 
-    /** The records a second of a probe that prints less. */
+    /** The number of records that a probe may make in a second after the budget has restrained its records. */
     private static final int FEW_RECORDS = 200;
 
     private static final Memory MEMORY = Memory.instance();
@@ -57,15 +57,18 @@ final class Probe {
     private static final long TIMED_OFFSET = Memory.LONG_BASE + 8L * TIMED;
 
     /**
-     * The firings that are timed a second if there are many, and the bounds on the number of firings for each timed
-     * one.
+     * The number of firings that are timed in a second if there are many; then the smallest and the largest number of
+     * firings of which one is timed.
      */
     private static final int TIMED_A_SECOND = 500;
     private static final int MOST_TIMED = 4;
     private static final int LEAST_TIMED = 1 << 14;
     /** If more than this number were timed since the last look, fewer are timed afterwards. */
     private static final int OFTEN = 64;
-    /** The number of firings in a run that is timed as a whole. It does not exceed the number for each timed firing. */
+    /**
+     * The largest number of firings in a run that is timed as a whole. A run is at most as long as the number of
+     * firings of which one is timed.
+     */
     private static final int LONGEST_RUN = 64;
     /** The cost of timing a firing, in readings of the clock. */
     private static final int TIMING = 3;
@@ -594,8 +597,8 @@ final class Probe {
     }
 
     /**
-     * Updates the price. A duration moves it by an eighth of the difference, and at most to about three times the old
-     * price, because the duration may have been disturbed.
+     * Updates the price. A duration moves the price by an eighth of the difference, and at most to about three times
+     * the old price, because the duration may have been disturbed.
      */
     private void learn(long cost) {
         long price = this.price;
@@ -731,7 +734,7 @@ final class Probe {
         return adaptive == null;
     }
 
-    /** Whether it costs clearly less if fewer hits fire. */
+    /** Whether the probe costs clearly less if fewer of its hits fire. */
     boolean isWorthThinning() {
         return isWorthThinning(mean) && thinning() < mostUseful(mean);
     }
@@ -825,7 +828,7 @@ final class Probe {
         return countsSkipped() ? skippedWhenLinked : sampledOut();
     }
 
-    /** The hits that no weight represents yet, although weights represent the hits beside them. */
+    /** The hits that no weight of the user's sampler represents yet. */
     long pending() {
         Sampler sampler = this.sampler;
         return sampler == null ? 0 : sampler.pending();

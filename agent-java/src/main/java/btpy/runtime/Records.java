@@ -125,7 +125,7 @@ public final class Records {
         return true;
     }
 
-    /** Whether an error may interrupt a thread anywhere, so that the value being read did not cause it. */
+    /** Whether the error may interrupt a thread anywhere. Then the value that was being read is not the cause. */
     private static boolean isInterruption(Throwable t) {
         return t instanceof VirtualMachineError || t instanceof ThreadDeath;
     }

@@ -1,8 +1,8 @@
 package btpy.runtime;
 
 /**
- * A piece of the work of a flow: what one thread does for it, from the moment when a task was handed over until the task
- * is done. A flow begins with one that nobody handed over.
+ * A piece of the work of a flow: what one thread does for it, from the moment when a task was handed over until the
+ * task is done. The first run of a flow was not handed over.
  */
 final class Run {
     /** Stands for the work of a task that was handed over outside of any flow. */
@@ -21,7 +21,7 @@ final class Run {
     private long ended;
     /** Its number in the flow, from 1; 0: the flow has too many. */
     int number;
-    /** The run of the flow that began before this one. */
+    /** The previous run of the same flow. */
     Run previousRun;
 
     Run(Flow flow, Run origin, long now) {
@@ -30,7 +30,7 @@ final class Run {
         this.handedOver = now;
     }
 
-    /** A task is handed over by the thread of this run. */
+    /** Returns the run of a task that the thread of this run hands over. */
     Run handOver() {
         return new Run(flow, this, System.nanoTime());
     }

@@ -143,8 +143,8 @@ public final class Sampler {
 
     /**
      * Opens the next block. Only one thread at a time does so for each stripe, because the addition to COUNTDOWN comes
-     * last. Hits of other threads may have passed the end of that block by then. None of its hits can be chosen any
-     * more, so this hit also represents them.
+     * last. By then, hits of other threads may have passed the end of that block. In this case no hit of that block can
+     * be chosen, so this hit also represents those hits.
      */
     private int chosen(int at) {
         long weight = stripes[at + BLOCK] + stripes[at + CARRIED];

@@ -6,8 +6,8 @@ package btpy.runtime;
  *
  * <p>For the innermost activation on each thread, the table contains the time of the activations that it has called so
  * far. An activation that begins saves the value of its caller, minus the current time, in its own frame. When it ends,
- * adding the current time gives the caller's value again, plus the time of this call. The rest of a call that never
- * ended disappears when its caller ends.
+ * adding the current time gives the caller's value again, plus the time of this call. If a call never ended, the end of
+ * its caller overwrites the value that the call left.
  */
 public final class SelfTimes {
     private static final Memory MEMORY = Memory.instance();

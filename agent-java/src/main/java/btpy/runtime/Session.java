@@ -139,7 +139,7 @@ public final class Session {
 
     /**
      * Called before a predicate that takes time; {@link #passed} follows.
-     * @return as {@link #fired}, for the run whether it fires or not
+     * @return as {@link #fired}, because the run is timed even if it does not fire
      */
     public long tested(int id) {
         Probe probe = probe(id);
@@ -329,10 +329,7 @@ public final class Session {
         }
     }
 
-    /**
-     * Calls {@link #enter} unless the budget skips the hit. Every hit that enters here fires, so most skipped hits need
-     * no further check.
-     */
+    /** Calls {@link #enter} unless the budget skips the hit. So most skipped hits need no further check. */
     private static Session enterUnlessLeftOut(int site, int probeId) {
         Session session = SESSIONS[site >>> 24];
         Probe probe = session == null ? null : session.probe(probeId);
@@ -340,8 +337,8 @@ public final class Session {
     }
 
     /**
-     * {@code stripe} is the stripe that the thread owns, so the thread is neither the agent's nor inside a call; below
-     * 0: none.
+     * Whether the hit is skipped. {@code stripe} is the stripe that the thread owns; below 0: none. A thread that owns
+     * a stripe is neither the agent's nor inside a call.
      */
     @ForceInline
     static boolean leavesOut(Probe probe, int stripe) {
@@ -448,7 +445,7 @@ public final class Session {
         errors.count(probe, at, ProbeError.KIND_FEWER_SAMPLES, ProbeError.fewerSamples(why));
     }
 
-    /** Counts an error of the probe in whose guarded handler this thread is; −1: in none. */
+    /** Counts an error of the probe in whose guarded handler this thread is; of probe −1 if there is none. */
     void note(int kind, int at) {
         int otherwise = Thread.currentThread() instanceof AgentThread ? agentProbe : -1;
         errors.count(Guard.probe(otherwise), at, kind, null);

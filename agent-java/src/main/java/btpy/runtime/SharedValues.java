@@ -158,7 +158,7 @@ public final class SharedValues {
         mark(index, false);
         long[] numbers = this.numbers;
         if (numbers != null) {
-            MEMORY.putLongRelease(numbers, at(index), 0); // the start of a later addition
+            MEMORY.putLongRelease(numbers, at(index), 0); // a later addition begins at 0
         }
         Object[] references = this.references;
         if (references != null) {

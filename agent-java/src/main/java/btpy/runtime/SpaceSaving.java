@@ -18,7 +18,7 @@ final class SpaceSaving {
     private static final int SET = 8;
     private static final int TRIES = 64;
     private static final long FROZEN = Long.MIN_VALUE;
-    /** Together with {@link #FROZEN}: no thread is about to put a successor here. */
+    /** Set together with {@link #FROZEN} if no thread is about to put a successor in the place of the counter. */
     private static final long TAKEN = 1L << 62;
 
     static final class Counter {
@@ -119,7 +119,10 @@ final class SpaceSaving {
         return counter;
     }
 
-    /** How often a value without a counter was seen at most: the largest of the smallest counts of all full sets. */
+    /**
+     * The largest number of times that a value without a counter may have been seen: the largest of the smallest counts
+     * of all full sets.
+     */
     static long unseen(Object[] counters) {
         long largest = 0;
         for (int first = 0; first < counters.length; first += SET) {

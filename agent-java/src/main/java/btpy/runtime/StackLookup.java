@@ -22,8 +22,8 @@ final class StackLookup {
     private static final int SIZE = 1024;
     private static final int WINDOW = 4;
     /**
-     * The approximate number of btpy's frames at the top of a trace. Later frames than the requested ones are not part
-     * of the hash.
+     * The approximate number of btpy's frames at the top of a trace. Frames after the requested frames are not part of
+     * the hash.
      */
     private static final int OWN_FRAMES = 2;
     /** The largest number of frames of a stored trace. */
@@ -152,8 +152,8 @@ final class StackLookup {
      *
      * @param decidingFrames the approximate number of frames that distinguish traces with this key, the same for all
      * traces
-     * @param frames these frames, found by walking where the trace was taken; null if an exception has the trace, which
-     * then contains all frames
+     * @param frames the same frames, from a walk of the stack at the place where the trace was taken; null if the trace
+     * is that of an exception, and so contains all frames
      */
     void remember(Object[] trace, int key, int decidingFrames, Object result, Frames frames, int most) {
         int count = 0;
@@ -219,7 +219,7 @@ final class StackLookup {
         return (int) hash;
     }
 
-    /** Whether walking may omit the frame, which is one of reflection. */
+    /** Whether a walk of the stack may omit the frame, because it belongs to reflection. */
     private static boolean maybeLeftOut(String className) {
         return className.startsWith("java.lang.reflect.")
                 || className.startsWith("jdk.internal.reflect.")

@@ -4,7 +4,7 @@ import java.lang.ref.WeakReference;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 
-/** A static field of a loaded class, which is read without initialising the class. Knows the class weakly. */
+/** A static field of a loaded class, which is read without initialising the class. It refers weakly to the class. */
 final class StaticField extends WeakReference<Class<?>> {
     private static final Memory MEMORY = Memory.instance();
 

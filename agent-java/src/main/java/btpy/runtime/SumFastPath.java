@@ -53,8 +53,8 @@ final class SumFastPath {
                 target.add(entry, ownCells, sample, increment);
             }
         } catch (Throwable interruption) {
-            // The error's count includes the firing instead. There is no call here, because the stack may be at its
-            // end.
+            // The firing is counted together with the error instead. There is no call here, because the stack may be at
+            // its end.
             counts[Probe.STRIDE + Probe.STRIDE * stripe + Probe.FIRED + Probe.OWN] -= increment;
             throw interruption;
         }

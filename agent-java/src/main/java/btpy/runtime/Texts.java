@@ -9,8 +9,8 @@ public final class Texts {
     static final int MAX_LENGTH = 1 << 20;
 
     /**
-     * The largest number of characters that one search compares. Without it, a text and a part that nearly match
-     * everywhere would need their product.
+     * The largest number of characters that one search compares. Without this limit, the number would be the product of
+     * the two lengths if the part nearly matches everywhere in the text.
      */
     private static final int MOST_COMPARED = 4 * MAX_LENGTH;
 

@@ -53,7 +53,7 @@ final class BufferScenarios extends Scenarios {
         int half = Records.putInt(Records.position(stuck), words, end, 99);
         emit(0, 2);
         drainAll(now);
-        // Claims space as a writer does that is stopped before it marks its claim.
+        // Claims space like a writer that is stopped before it marks its claim.
         EventBuffer.Ring ring = session.events.ringOf(stuck);
         long head = ring.head();
         fact("claimed", ring.moveHead(head, head + 64));
@@ -62,7 +62,7 @@ final class BufferScenarios extends Scenarios {
         drainAll(now + EventBuffer.STALL_NANOS + 1); // closes the ring
         emit(0, 4);
         drainAll(now + EventBuffer.STALL_NANOS + 2);
-        drainAll(now + 2 * EventBuffer.STALL_NANOS + 3); // gives up the records in it
+        drainAll(now + 2 * EventBuffer.STALL_NANOS + 3); // gives up the unfinished records in the closed ring
         fact("late", Records.words(session, stuck) == null);
         for (int i = 0; i < 5000; i++) { // many times the size of the new ring
             emit(0, 5);

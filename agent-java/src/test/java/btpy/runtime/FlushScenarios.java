@@ -132,7 +132,7 @@ final class FlushScenarios extends Scenarios {
         }
         int oldSlot = map.slot(Long.valueOf(-1), 1);
         session.mapContent(0, true, 12 << 20);
-        map.count(oldSlot); // it found its key before the flush, and counts after it
+        map.count(oldSlot); // this thread found its key before the flush, and counts after the flush
         finish(0);
     }
 

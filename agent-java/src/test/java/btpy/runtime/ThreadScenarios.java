@@ -12,7 +12,7 @@ final class ThreadScenarios extends Scenarios {
         add("thread-values", this::threadValues);
     }
 
-    /** One thread takes 200,000 ids, in all tables that the runtime has by thread. */
+    /** One thread takes 200,000 ids, in all tables of the runtime whose keys are threads. */
     private void manyThreads() throws Exception {
         open(new Limits(256 << 10, 200, 2, 20, 20, 32));
         session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
