@@ -1,5 +1,5 @@
-"""``python -m btpy``. Python puts the working directory first on ``sys.path``; it is removed unless btpy is there,
-because other users may have put modules there.
+"""``python -m btpy``. Python puts the working directory first on ``sys.path``. This module removes it unless it
+contains btpy, because other users may have put modules into it.
 """
 
 import os

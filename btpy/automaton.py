@@ -3,8 +3,8 @@
 A regular expression runs on threads of the traced program, so it must need only one step for each character of the
 text: no backtracking, no allocation. Features that a finite automaton lacks (back references, look-around, possessive
 repetition, boundaries) are refused. The syntax is that of ``java.util.regex``. The expression must match the whole
-text, and an astral character counts as one. The algorithms are those of Thompson (1968) and the subset construction;
-the table is read by
+text. A character above U+FFFF counts as one character. The algorithms are those of Thompson (1968) and the subset
+construction; the table is read by
 ``btpy.runtime.Patterns.automaton``.
 """
 
@@ -17,11 +17,11 @@ from dataclasses import field
 from btpy.dataclass import dataclass
 
 MAX_STATES = 512
-"""The largest number of states of a table. A state has one character for each class of characters."""
+"""The largest number of states of a table. In the table, a state takes one character for each class of characters."""
 
 _MAX_PARTS = 5000  # the maximum number of states of the NFA
 _MAX_DEPTH = 100  # of groups
-_MAX_TABLE = 30_000  # most characters; each needs up to three of the 65,535 bytes of a constant (JVMS §4.4.7)
+_MAX_TABLE = 30_000  # characters; each needs up to three of the 65,535 bytes of a constant (JVMS §4.4.7)
 _LAST = 0x10FFFF
 
 Ranges = tuple[tuple[int, int], ...]
@@ -29,7 +29,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 
 class PatternError(Exception):
-    """``at``: offset into the pattern; ``help``: a replacement for it."""
+    """``at``: the offset of the fault in the pattern; ``help``: the remedy."""
 
     def __init__(self, message: str, at: int, help: str = "") -> None:
         super().__init__(message)
@@ -83,7 +83,7 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 
 
 def _both_cases(ranges: Ranges) -> Ranges:
-    """The set with the ASCII letters of the other case, like ``(?i)`` in Java."""
+    """The set, and its ASCII letters in the other case, like ``(?i)`` in Java."""
     pairs = list(ranges)
     for low, high in ranges:
         for first, last, shift in ((0x41, 0x5A, 32), (0x61, 0x7A, -32)):

@@ -10,7 +10,7 @@ belongs to btpy is protected from that:
 - Python runs isolated (``-I -S``): its modules come from its own library and from the directories of btpy and its
   packages.
 
-A program that the user names (the application of ``btpy run``, the editor) is started like by a shell.
+A program that the user names (the application of ``btpy run``, the editor) is started as a shell would start it.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ PLACES = (
     *("HOME", "JAVA_HOME", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"),
     *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"),
 )
-"""Variables that a child btpy needs to find the same files."""
+"""Variables with which a child process of btpy finds the same files."""
 
 CHOICES = ("BTPY_PATH", "BTPY_TRUST", "SUDO_UID")
-"""Variables that a child btpy needs to run the same programs."""
+"""Variables with which a child process of btpy runs the same programs."""
 
 _PACKAGES = ("jpype", "prompt_toolkit", "wcwidth")
 """The packages that the helpers of btpy import."""
@@ -120,8 +120,8 @@ def start_connected(command: Sequence[str]) -> Process:
 
 
 def output_of(command: Sequence[str], most: int) -> tuple[int, bytes]:
-    """The status and the standard output of a program of the user's, which ends by itself. A program that writes more
-    than ``most`` bytes is killed. Standard error is that of this process.
+    """Runs a program of the user's that ends by itself; returns its status and its standard output. A program that
+    writes more than ``most`` bytes is killed. Standard error is that of this process.
     """
     with subprocess.Popen([*command], stdin=DEVNULL, stdout=PIPE) as process:
         assert process.stdout is not None

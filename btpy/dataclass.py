@@ -19,7 +19,7 @@ C = TypeVar("C")
 
 @dataclass_transform(field_specifiers=(dataclasses.field,))
 def dataclass(*, slots: Literal[True], frozen: bool = False, eq: bool = True) -> Callable[[type[C]], type[C]]:
-    """A class whose annotations are fields, in slots. Used like the decorator of the standard library, without its
+    """Makes each annotation of a class a field in a slot. Used like the decorator of the standard library, without its
     other options, and without ``InitVar``. A field with ``init=False`` has no default."""
     return partial(_slotted, frozen=frozen, eq=eq)
 
@@ -86,7 +86,8 @@ def _has_default(field: dataclasses.Field[Any]) -> bool:
 
 
 def _first_init(class_: Any, fields: dict[str, dataclasses.Field[Any]]) -> Callable[..., None]:
-    """Compiles the ``__init__`` that takes its place. Two threads may both do so: both compile the same."""
+    """An ``__init__`` for the first object. It compiles the real one, which then takes its place. Two threads may do so
+    at once: both compile the same."""
 
     def first(self: object, *arguments: Any, **named: Any) -> None:
         init = _init(class_, fields)

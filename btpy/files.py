@@ -25,7 +25,7 @@ from typing import BinaryIO
 
 from btpy.errors import UsageError
 
-_PATH = getattr(os, "O_PATH", os.O_RDONLY)  # Linux has it; elsewhere scripts are checked and recordings replayed
+_PATH = getattr(os, "O_PATH", os.O_RDONLY)  # Linux has it; elsewhere btpy only checks scripts and replays recordings
 _PATH_OF_DIRECTORY = _PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _ACL = "system.posix_acl_access"
@@ -132,8 +132,8 @@ def _has_acl(descriptor: int) -> bool:
 
 
 def _is_private(gid: int, uid: int) -> bool:
-    """Whether a group is the owner's own, as most distributions make one for each user: with the same name, and without
-    other members."""
+    """Whether a group is the private group of its owner: it has the owner's name and no other members. Most
+    distributions make such a group for each user."""
     try:
         owner, group = pwd.getpwuid(uid), grp.getgrgid(gid)
     except KeyError:
@@ -164,9 +164,9 @@ def read_foreign(
 ) -> bytes:
     """At most ``limit`` bytes of a regular file that other users may have made.
 
-    ``name``: relative to the open ``directory``. Symbolic links are not followed; ``in_root``: they are, as a process
-    resolves them whose root is the directory; ``follow``: they are, as this process resolves them. ``owners``: None: of
-    anybody. Raises OSError.
+    ``name``: relative to the open ``directory``. Symbolic links are not followed, unless ``in_root`` (as by a process
+    whose root is the directory) or ``follow`` (as by this process) is set. ``owners``: the allowed owners of the file;
+    None: any. Raises OSError.
     """
     if in_root:
         place = _open_in_root(directory, name, _PATH)
@@ -227,8 +227,8 @@ def directory_below(directory: int, parts: Sequence[str], mode: int = 0o777) -> 
 
 
 def open_directory(root: Path, name: str) -> int:
-    """A directory in the root directory of a process, as a path only. Symbolic links are resolved as that process
-    resolves them, never in the root of this one. Raises OSError."""
+    """A descriptor of a directory in the root directory of a process, to be used only in paths. Symbolic links are
+    resolved as that process resolves them, never in the root of this one. Raises OSError."""
     top = os.open(root, _PATH_OF_DIRECTORY)
     try:
         if stat.S_ISLNK(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):

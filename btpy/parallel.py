@@ -36,7 +36,7 @@ PATIENCE = 0.05
 """Seconds for which the parent works alone."""
 
 _RUN = 32  # values
-_AHEAD = 4  # runs, for each worker
+_AHEAD = 4  # runs given out ahead to each worker
 _MOST = 8  # workers: each iterates over all values, and has its own memory
 
 _HEADER = struct.Struct("<II")  # number of a run, length of its results
@@ -79,7 +79,7 @@ def cores() -> int:
 
 
 def _is_alone() -> bool:
-    """Whether this process has a single thread: a lock that another holds would never be released in a worker."""
+    """Whether this process has a single thread: in a worker, the locks of other threads are never released."""
     try:
         return len(os.listdir("/proc/self/task")) == 1
     except OSError:
@@ -94,7 +94,7 @@ class _Workers(Generic[T, R]):
         self._values = values
         self._first = first
         self._number_source, self._numbers = os.pipe()
-        self._processes: dict[int, int] = {}  # workers by the end of the pipe of their results
+        self._processes: dict[int, int] = {}  # pids of the workers by the descriptor of their results
 
     def fork(self, processes: int) -> int:
         """Starts the workers; returns their number, because the system may refuse some."""
@@ -165,7 +165,7 @@ class _Workers(Generic[T, R]):
         os.close(results)
         status = os.waitstatus_to_exitcode(os.waitpid(self._processes.pop(results), 0)[1])
         cause = f"with status {status}" if status >= 0 else f"by signal {-status} ({signal.strsignal(-status)})"
-        remedy = "where memory is short: one process takes less (taskset -c 0 btpy …), and so do fewer classes"
+        remedy = "if memory is short: use one process (taskset -c 0 btpy …), or fewer classes"
         return BtpyError(f"a process that shared the work was ended {cause}", help=[remedy])
 
     # The methods below run in the worker process.

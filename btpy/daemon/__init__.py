@@ -1,1 +1,1 @@
-"""Standing probes: scripts of a directory that are in every JVM that their rule names, as long as the daemon runs."""
+"""Standing probes: while the daemon runs, it keeps the scripts of a directory in the JVMs that their rules name."""

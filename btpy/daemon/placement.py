@@ -57,8 +57,9 @@ class Terms:
 
 
 class Placement:
-    """A thread. ``session_name``: the name of its session. ``was_in``: this daemon has put it in before; so if the
-    session is missing, a user has stopped it. ``outcome``: None while it runs; ``error``: the reason of a failure."""
+    """It has its own thread. ``session_name``: the name of its session. ``was_in``: this daemon has put the probe in
+    before; so a user has stopped the session if it is missing. ``outcome``: None while it runs; ``error``: the reason
+    of a failure."""
 
     def __init__(
         self, process: JvmProcess, probe: StandingProbe, session_name: str, terms: Terms, *, was_in: bool
@@ -122,7 +123,7 @@ class Placement:
             session.close()
 
     def _is_there(self) -> bool:
-        """Raises UsageError when another client has joined it."""
+        """Whether the session exists. Raises UsageError when another client has joined it."""
         for session in unattended.listed(self.process):
             if session.name == self._session_name:
                 if session.clients:

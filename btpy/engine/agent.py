@@ -62,7 +62,7 @@ _Reading = Callable[[float], dict[int, bytes]]
 """A function that waits for class files, by class id."""
 
 _UnderWay = tuple[Callable[[float], messages.WeaveResult], int]
-"""A function that waits for the answer to a WEAVE, and the number of its prewoven classes."""
+"""A function that waits for the answer to a WEAVE, and the number of prewoven classes in this WEAVE."""
 
 
 NOTHING_WOVEN = messages.WeaveResult(0, (), 0, 0, 0, 0, 0)
@@ -89,7 +89,7 @@ JFR_HELP = (
 
 
 def _accepted(request: type[Message], answer: Done) -> None:
-    """Raises BtpyError when it was not."""
+    """Raises BtpyError when the agent refused the request."""
     if answer.error.startswith(_WITHOUT_JFR):
         raise UsageError(f"the target writes no JFR events: {answer.error.removeprefix(_WITHOUT_JFR)}", help=JFR_HELP)
     if answer.error.startswith(_OF_JFR):
@@ -208,13 +208,14 @@ class Agent:
         return self.call(messages.Locate, messages.Locations, ANSWER_SECONDS).paths
 
     def preweave(self, classes: tuple[messages.PrewovenAnswer, ...], *, anew: bool = False) -> None:
-        """Gives the agent answers for classes that no thread has loaded yet; ``anew``: takes back all earlier answers;
-        LATE messages have told which of them were used. Raises BtpyError when the target has no room for them."""
+        """Gives the agent answers for classes that no thread has loaded yet; ``anew``: the agent forgets all earlier
+        answers, after it has reported the used ones in LATE messages. Raises BtpyError when the target has no room for
+        them."""
         self.done(lambda request: messages.Preweave(request, anew, classes))
 
     def watch(self, patterns: tuple[Pattern, ...]) -> Callable[[], None]:
-        """From now on the agent looks for these patterns, and no others, among classes being loaded. The function
-        returned waits until it does. Later requests are handled after it."""
+        """From now on the agent looks for these patterns, and no others, among classes being loaded. The returned
+        function waits until it does. The agent handles later requests after this one."""
         answering = self._channel.ask(lambda request: messages.Watch(request, patterns), Done)
         return lambda: _accepted(messages.Watch, self._wait(answering, ANSWER_SECONDS))
 
@@ -226,8 +227,8 @@ class Agent:
         searches: bool = False,
         loses_names: bool = False,
     ) -> messages.WeaveResult:
-        """Have classes retransformed. ``prewoven`` weaves some of them, the next while the target retransforms
-        these. ``searches``: the caller searches for classes loaded in the meantime.
+        """Have classes retransformed. ``prewoven`` weaves some classes of a chunk in advance, while the target
+        retransforms the chunk before. ``searches``: the caller searches for classes loaded in the meantime.
         ``loses_names``: as in :class:`~btpy.wire.messages.Weave`."""
         total = NOTHING_WOVEN
         under_way: _UnderWay | None = None

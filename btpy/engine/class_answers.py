@@ -69,7 +69,7 @@ class ClassAnswers:
         threading.Thread(target=answer, args=(request,), name="btpy-others", daemon=True).start()
 
     def _answer_with_others(self, request: ClassBytes) -> None:
-        """Answers for a class on which others depend, or that depends on types that have to be looked up.
+        """Answers for a class if other classes depend on it, or if types have to be looked up for it.
 
         A thread that loads such a class waits for the look-up, at most as long as for any answer. A loaded class that
         is being retransformed gets its answer at once, because the same thread of the agent retransforms and looks up.

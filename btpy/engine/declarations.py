@@ -34,7 +34,7 @@ def probe_declarations(
 
 
 def written_maps(probe: Probe, maps: Sequence[Map]) -> tuple[int, ...]:
-    """Ids of the maps that the body of a probe writes to, and the functions that it calls."""
+    """Ids of the maps to which the body of a probe, or a function that it calls, writes."""
     trees: tuple[nodes.Tree, ...] = (probe.tree, *probe.calls)
     writes = [node for tree in trees for node in nodes.walk(tree) if isinstance(node, nodes.Assign | nodes.Step)]
     names = {write.target.name for write in writes if isinstance(write.target, nodes.MapReference)}

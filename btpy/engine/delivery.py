@@ -45,7 +45,7 @@ class Delivery:
         self._accounted: tuple[Counters, int, int] | None = None  # the data from which ``_accounts`` was made
 
     def hide(self, permissions: Permissions) -> None:
-        """From now on hide the secrets that these permissions name in all messages."""
+        """From now on hide, in all messages, the secrets that these permissions name."""
         self.outline.redact = permissions.redact
         secrets = permissions.secrets
         self._added_secrets = AddedSecrets(secrets) if secrets != NO_SECRETS else None
@@ -71,7 +71,7 @@ class Delivery:
         """The messages that arrive within ``timeout`` seconds (None: until the session ends), in order, with secrets in
         their texts masked.
 
-        When the time is over the iteration ends even if more is waiting, after at least one message if there was one.
+        When the time is over, the iteration ends even if more messages wait. It yields at least one if one is waiting.
         Taking the next message gives the target credit for more events. When the connection has ended, all earlier
         messages are yielded first. Then raises the error that ended the connection, unless the client ended it.
         """

@@ -108,8 +108,9 @@ class _PreparedVersion(NamedTuple):
 class Deployer:
     """Any thread may call its methods; the lock ``changing`` lets one run at a time. ``version``: the version of the
     program in the target, None before the first. ``outline`` grows with the program.
-    ``limits``: the limits of the session; None if another client has begun it, because they are not known then.
-    ``late_bound``: fields that are looked up at each firing although the class of the object is known, in words.
+    ``limits``: the limits of the session; None for a session that another client has begun, because its limits are not
+    known. ``late_bound``: texts about the fields that are looked up at each firing although the class of the object is
+    known.
 
     All methods raise TargetGone when the target has ended or does not answer, and ProtocolError when its agent broke
     the protocol.
@@ -167,7 +168,7 @@ class Deployer:
     def rehearse(
         self, program: Program, *, missing: str = "error", allow: Iterable[str] = (), replacing: Collection[int] = ()
     ) -> None:
-        """Do the part of :meth:`load` before the target changes. Raises the same errors as :meth:`load`."""
+        """Do the steps of :meth:`load` that come before the target changes. Raises the same errors as :meth:`load`."""
         with self.changing, interpreter.gc_paused():
             self._prepared(program, missing, allow, replacing)
 
@@ -223,8 +224,9 @@ class Deployer:
         ``replacing``: probes that the new ones replace. Activations that began with the old probes still fire them, so
         no hit is lost.
 
-        Raises ScriptError when a probe does not fit a method that it matches, NothingMatched, CompileError, UsageError
-        as :meth:`match` and for a program that does not extend the session's. The earlier probes then continue.
+        Raises ScriptError when a probe does not fit a method that it matches, NothingMatched, and CompileError. Raises
+        UsageError like :meth:`match`, and for a program that does not extend the program of the session. The earlier
+        probes then continue.
         """
         with self.changing, interpreter.gc_paused():
             old_version = self.version

@@ -1,8 +1,8 @@
 """Messages of the agent that the caller has not taken yet. It keeps the credit of the agent (docs/protocol.md, Flow).
 
 While fewer than CAPACITY bytes wait, it returns the credit for event bytes when they arrive. Above that, it returns the
-credit when the caller takes them: the buffers of the target stay empty as long as this process has room, and a caller
-that stops taking (a terminal with Ctrl-S) stops the agent, which then drops and counts.
+credit when the caller takes them. So the buffers of the target stay empty as long as this process has room. If the
+caller takes no more (a terminal with Ctrl-S), the agent stops sending: it drops events and counts them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ and counted."""
 RELEASE_BYTES = 64 * 1024
 
 MAX_PROBES = 1 << 16
-"""Probes whose records are counted. No session has this many."""
+"""The largest number of probes whose records are counted. No session has so many probes."""
 
 
 class EventQueue:
@@ -117,7 +117,7 @@ class EventQueue:
         self._give_back(owed)
 
     def _settle(self, size: int, *, at_once: bool = False) -> int:
-        """The credit to return now, when ``size`` more bytes are due."""
+        """Adds ``size`` bytes to the credit that is due, and returns the part to return now."""
         self._unreturned_credit += size
         if self._unreturned_credit < RELEASE_BYTES and not at_once:
             return 0

@@ -339,12 +339,12 @@ class Instrumentation:
             f"{self.program.probes[probe].name} is no longer in {java_method(method, java_signature(descriptor)[0])}"
             for probe, method, descriptor in lost_places[:_LOST_SHOWN]
         ]
-        more = [f"so are {len(lost_places) - _LOST_SHOWN} more"] if len(lost_places) > _LOST_SHOWN else []
+        more = [f"and {len(lost_places) - _LOST_SHOWN} more"] if len(lost_places) > _LOST_SHOWN else []
         return messages.Late(request.name, request.loader, messages.LateOutcome.CHANGED, "; ".join([*words, *more]))
 
     def undecided(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Pairs of loaders and types whose supertypes decide whether an operation matches, and have not been looked up.
-        After this call they count as looked up.
+        """The types to look up, by loader: their supertypes decide whether an operation matches. After this call they
+        count as looked up.
         """
         weave_state = self.weave_state
         with weave_state.lock:
@@ -358,14 +358,14 @@ class Instrumentation:
             return tuple((loader, tuple(names)) for loader, names in names_of.items())
 
     def looked_up(self, types: Iterable[TypeFact]) -> tuple[str, ...]:
-        """Classes that were planned before the types of their operations were known to match."""
+        """Classes whose operations match now that these types are known, and that were planned before."""
         with self.weave_state.lock:
             for type_ in types:
                 self.weave_state.hierarchy.add(type_.name, type_.superclass, type_.interfaces)
             return tuple(dict.fromkeys(caller for type_ in types for caller in self._callers(type_.name)))
 
     def callers(self, name: str) -> tuple[str, ...]:
-        """The same for a type that is loaded."""
+        """Like :meth:`looked_up`, for a type that is loaded."""
         with self.weave_state.lock:
             return self._callers(name)
 

@@ -37,7 +37,7 @@ LONGEST_REST = 0.1
 """Seconds between two classes, or two archives, while no caller waits."""
 
 MOST_HANDLERS = 64
-"""Handler classes that are defined for classes which may never be loaded."""
+"""The largest number of handler classes that are defined for classes which may never be loaded."""
 
 
 class Preweaving:

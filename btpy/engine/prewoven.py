@@ -57,7 +57,8 @@ def _shown(method: Member) -> bytes | None:
 
 @lru_cache(maxsize=256)
 def _order(names: tuple[str, ...]) -> tuple[int, ...] | None:
-    """The order of the attributes. Empty if it does not change, None if one is omitted."""
+    """The indexes of the attributes in HotSpot's order. Empty if the order does not change, None if HotSpot omits
+    one."""
     if any(name not in _IN_CODE for name in names):
         return None
     order = tuple(sorted(range(len(names)), key=lambda at: _IN_CODE.index(names[at])))

@@ -50,8 +50,8 @@ def change(
     *,
     searches: bool = False,
 ) -> WeaveResult:
-    """Weave the classes that change with this version: the ``matched`` ones, and those that hold a probe that is
-    ``removed`` or the handler in which such a probe ran. ``searches``: as for :func:`weave`."""
+    """Weave the classes that change with this version: the ``matched`` ones, and those that contain a ``removed``
+    probe, or the probe in whose handler it ran. ``searches``: as for :func:`weave`."""
     weave_state, program = version.weave_state, version.program
     hosts = {program.fires_in(program.probes[id_]).id for id_ in removed}
     with weave_state.lock:
@@ -86,8 +86,8 @@ def weave_loaded_meanwhile(
 
 
 def weave_callers_of_loaded(agent: Agent, version: Instrumentation, probes: Collection[int]) -> None:
-    """Weave the callers of types that were loaded between the first SEARCH and WATCH and that an operation of
-    ``probes`` names."""
+    """Weave the callers of types that an operation of ``probes`` names, if the types were loaded between the first
+    SEARCH and WATCH."""
     for loaded in agent.matching_classes(version.owner_patterns(probes)).classes:
         version.weave_state.learn(loaded)
         weave_named(agent, version, version.callers(loaded.name))

@@ -170,7 +170,7 @@ class Session:
         if joined.error:
             raise UsageError(
                 f"session {sessions.id_text(info)} cannot be joined: {joined.error}",
-                help=["btpy sessions PID shows who is there"],
+                help=["btpy sessions PID lists the sessions"],
             )
         self.deployer.begin(joined.slot)
         self.delivery.sent_before = {probe.probe: probe.records for probe in joined.handed_over}

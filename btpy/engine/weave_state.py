@@ -51,8 +51,8 @@ class WeaveState:
     """``slot``: the slot of the session (CONFIGURED). Fields are read and written under ``lock``; methods that take it
     themselves have a remark.
 
-    ``woven``: by class and loader, the sites in the bytes that the JVM got last. ``naming``: for each type for which it
-        is undecided whether operations on it match, the classes that name it, and their loaders.
+    ``woven``: by class and loader, the sites in the bytes that the JVM got last. ``naming``: by type, the classes that
+        name it, and their loaders, if it is undecided whether operations on the type match.
     ``prewoven``: by id. ``reported``: the reports about loaded classes. ``looked_up``: loaders and types.
     ``extended``: loader and supertype of classes being loaded.
     """
@@ -97,7 +97,8 @@ class WeaveState:
         return self._next_site
 
     def first_site(self, name: str, loader: str, digest: bytes, probes: frozenset[int]) -> int | None:
-        """The same bytes get the same sites again: another agent may have the class retransformed at any time."""
+        """The first site of these bytes, if they had sites before. They get the same sites again, because another agent
+        may have the class retransformed at any time."""
         return self._first_sites.get((name, loader, digest, probes))
 
     def keep_sites(self, name: str, loader: str, digest: bytes, probes: frozenset[int], count: int) -> None:

@@ -31,7 +31,7 @@ NOTHING_DROPPED: Mapping[Cause, int] = MappingProxyType(dict.fromkeys(Cause, 0))
 @dataclass(frozen=True, slots=True)
 class Cost:
     """The cost of firings of one probe, in ns: the mean of the ``timed`` ones and its standard deviation, their 99th
-    percentile, and all firings together."""
+    percentile, and the sum of all firings."""
 
     timed: int = 0
     mean: float = 0.0
@@ -44,8 +44,8 @@ class Cost:
 class ProbeAccount:
     """``fired``: hits that passed the predicate and the limits of the probe. ``skipped``: hits that sampling or the
     budget skipped. ``limited``: hits that did not fire because of a limit. ``untrue``: hits for which the predicate was
-    false. At most 1,000 are counted; None: not known. ``rested_ns``: the time for which the budget had the probe
-    disabled, so that its hits were not counted.
+    false. At most 1,000 of these are counted; None: not known. ``rested_ns``: the time for which the budget had the
+    probe disabled, so that its hits were not counted.
 
     ``produced``: records, as the agent counts them; ``delivered``: records that have arrived here; ``dropped_by``:
     the others, by cause. Records for earlier clients of the session are not included. ``map_full``: samples that were

@@ -31,8 +31,8 @@ _UNREADABLE = b"\xfe"
 
 
 class AddedSecrets:
-    """Hides the matches of regular expressions in ``secrets``, and the value in ``name=value`` for one of their
-    names.
+    """Hides the texts that a regular expression of ``secrets`` matches, and the value in ``name=value`` for each name
+    of ``secrets``.
     """
 
     def __init__(self, secrets: Secrets) -> None:

@@ -79,7 +79,7 @@ class Average:
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """``min(x)``; ``value`` None without samples."""
+    """``min(x)``; ``value`` is None if there are no samples."""
 
     n: int
     value: Number | None
@@ -95,7 +95,7 @@ class Least:
 
 @dataclass(frozen=True, slots=True)
 class Greatest:
-    """``max(x)``; ``value`` None without samples."""
+    """``max(x)``; ``value`` is None if there are no samples."""
 
     n: int
     value: Number | None
@@ -271,7 +271,8 @@ class LinearBucket:
 
 @dataclass(frozen=True, slots=True)
 class LinearHistogram:
-    """``lhist(x, low, high, step)``. ``counts``: below all buckets, each bucket, above them."""
+    """``lhist(x, low, high, step)``. ``counts``: the samples below all buckets, in each bucket, and above all
+    buckets."""
 
     linear: Linear
     integral: int
@@ -463,7 +464,7 @@ def decode_content(data: bytes, maps: Mapping[int, Map], form: ContentForm = PRE
 
 
 def decode_contents(data: bytes, maps: Mapping[int, Map], form: ContentForm = PRESENT_FORM) -> list[MapContent]:
-    """The contents of a ``MAPS`` message: as :func:`decode_content`, a list of them."""
+    """The contents in a ``MAPS`` message, each decoded as by :func:`decode_content`."""
     if len(data) < 4:
         raise ProtocolError("truncated list of map contents")
     (count,) = U4.unpack_from(data)
@@ -603,7 +604,7 @@ def _exact(key: Key) -> object:
 
 
 def with_exemplars_of(content: MapContent, earlier: MapContent | None) -> MapContent:
-    """The content with the exemplars of an earlier reading of the map, too: the newest of each size."""
+    """The content with the newest exemplar of each size, from this reading of the map and an earlier one."""
     exemplars_by_key = {
         _exact(key): value.exemplars
         for key, value in (() if earlier is None else earlier.entries)
@@ -722,7 +723,8 @@ def can_be_merged(map_: Map) -> bool:
 def measure(value: Aggregate | Value, by: str) -> Number:
     """The number by which an entry is ranked.
 
-    ``by``: "" (the kind's own), ``count sum avg min max`` or ``p<percent>``. A missing figure ranks as −∞.
+    ``by``: "" (the usual figure of the kind), ``count sum avg min max`` or ``p<percent>``. A missing figure ranks as
+    −∞.
     """
     number: Number | None
     if not isinstance(value, Aggregate):
@@ -1029,7 +1031,7 @@ def _choose_long(pick: Callable[[int, int], int], left: int | None, right: int |
 
 
 def _joined(integral: int, floating: float) -> Number:
-    """L, or L + D when D is not +0.0 (docs/runtime.md)."""
+    """The integral sum L, or L + D when the floating sum D is not +0.0 (docs/runtime.md)."""
     return integral if floating == 0 and struct.pack(">d", floating) == bytes(8) else integral + floating
 
 

@@ -35,7 +35,7 @@ def with_tasks(call: Call, thread: str, runs: Sequence[Run], trees: CallTrees) -
 
 
 def _last_calls(runs: Sequence[Run], calls: _Calls) -> Iterator[Part]:
-    """The last call in each run. A run often ends only after the root call, which had the result of the run before."""
+    """The last call in each run. A run often ends after the root call, which already had the result of the run."""
     for run in runs:
         ended = [call.end for call in calls.get(run.tid, ()) if run.began <= call.begin <= run.ended]
         if ended:
@@ -72,14 +72,14 @@ def _handed_over_in(node: Node) -> Iterator[Node]:
 
 
 def _line(call: Call, moment: int) -> int:
-    """The line of the call that handed something over at that moment, as far as its calls are timed. The beginning of
+    """The line of the inner call that handed a task over at that moment; 0 if this call was not timed. The beginning of
     a call is not exact, but its end comes after the hand-over.
     """
     return next((child.line for child in call.children if child.end >= moment), 0)
 
 
 def node_of(call: Call, name: str, thread: str) -> Node:
-    """The root call as a tree for a timeline. ``name``: of the call."""
+    """The root call as a tree for a timeline. ``name``: the name of the call."""
     root = Node(REQUEST, name, call.begin, call.end, call.tid, thread)
     _add(root, call)
     return root

@@ -9,9 +9,9 @@ of a call that ends are the calls of its thread that ended after its beginning:
                                                                └─ tariff
 
 The beginning of a call, which is its end minus its duration, is late by the time needed for the record. So no earlier
-sibling seems to end after it, but the first children may seem to end before it. These are recognised by their caller,
-which is the called method, unless the caller of the call is the same method. (If methods call each other recursively, a
-short call may be assigned to the inner one of two.)
+sibling seems to end after it, but the first children may seem to end before it. btpy recognises such a child by its
+caller, which is the called method. This fails if that method is also the caller of the outer call. (If methods call
+each other recursively, a short call may be assigned to the inner one of two.)
 
 Calls on other threads, in tasks that a root call handed over, wait until the root call ends. The runs of its tasks say
 when each thread worked for it.
@@ -50,7 +50,7 @@ class Call:
 
     A task is a call without a class: ``name`` is its thread, and ``line`` the line that handed it over. ``waited``: the
     ns until a thread began it; ``critical``: the ns that the critical path of the root call spends in the task or its
-    wait; ``cut``: it went on when the root call had ended.
+    wait; ``cut``: it had not ended when the root call ended.
     """
 
     owner: str

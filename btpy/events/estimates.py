@@ -99,7 +99,7 @@ def of_count(n: int, weights: Weights) -> Interval:
 
 
 def of_part(count: int, n: int, weights: Weights) -> Interval:
-    """The same for some of the ``n`` hits, whose weights are not stored separately."""
+    """The same for ``count`` of the ``n`` hits: their weights are not stored separately."""
     hits = round(count * weights.hits / n) if n else 0
     factor = max(1, weights.skips.factor)
     return of_count(count, Weights(weights.skips, math.ceil(hits / factor), hits, hits * (factor - 1.0)))
@@ -107,8 +107,8 @@ def of_part(count: int, n: int, weights: Weights) -> Interval:
 
 def of_sum(total: Number, n: int, weights: Weights) -> Interval:
     """The sum of all samples, whose estimate is ``total``. Its error is the error of the number of hits, times the root
-    mean square of a sample. There is no lower bound for samples below 0 while a probe rested. With few samples the size
-    of the others is unknown, so there is no bound.
+    mean square of a sample. There is no lower bound for samples below 0 while a probe rested. If there are few samples,
+    the size of the skipped samples is unknown, so there is no bound.
     """
     if weights.skips.skipped and weights.samples < _FEW:
         return Interval(None, None)
@@ -166,8 +166,8 @@ def of_rank(percent: float, n: int, weights: Weights) -> tuple[float, float]:
 
 
 def _quantile(hits: float, spread: float, z: float) -> float:
-    """A quantile of the number of hits that samples represent: ``hits`` of them, in samples of weight ``1 + spread /
-    hits``.
+    """A quantile of the number of hits that samples represent. ``hits`` is the estimate of this number, and each sample
+    has the weight ``1 + spread / hits``.
     """
     if hits <= 0:
         return 0.0

@@ -18,8 +18,8 @@ class Work(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``done`` of ``classes``; for RESTORING and PREWEAVING it is not known. ``longest_pause_ns``: the longest stop of
-    the target so far.
+    """``done``: how many of the ``classes`` are done; not known for RESTORING and PREWEAVING. ``longest_pause_ns``: the
+    longest stop of the target so far.
     """
 
     work: Work

@@ -207,7 +207,7 @@ def _integers(words: bytes) -> tuple[int, ...]:
 
 
 _WITH_A_VALUE = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
-"""Their records have the id of the speculation that they settle, or the exit status."""
+"""Records of these kinds have the id of the speculation that they commit or discard, or the exit status."""
 
 
 class RecordDecoder:

@@ -1,4 +1,4 @@
-"""A request as a tree: what ran in what, on which thread, and what was waited for."""
+"""A request as a tree: each node has a thread, the parts of the request that ran inside of it, and its waits."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ class Node:
     """``start`` and ``end`` are inside of the request. ``waited``: of a task, the time before ``start`` since it was
     handed over. ``itself``: the time in which none of its children ran or waited. ``critical``: the time that the
     critical path of the request spends in it or in its wait, and not in its children. ``cut``: it began before the
-    request or ended after it. ``about``: its time is estimated from samples. ``count``: of equal parts, or short tasks
-    of one pool, which stand together: ``total`` is the sum of their times, and ``waited`` the longest wait.
+    request or ended after it. ``about``: its time is estimated from samples. ``count``: the number of equal parts, or
+    of short tasks of one pool, that this node stands for: ``total`` is the sum of their times, and ``waited`` the
+    longest wait.
     """
 
     kind: str
@@ -61,7 +62,7 @@ class Node:
 
     @property
     def last(self) -> int | None:
-        """When the last part of it ended. None: it is a task of which nothing had ended before the request did."""
+        """The moment when its last part ended. None: a task of which no part had ended when the request ended."""
         ends = [last for child in self.children if (last := child.last) is not None]
         if self.kind != TASK or not self.cut:
             ends.append(self.end)
@@ -77,8 +78,8 @@ class Node:
 
 
 def tree_of(request: Request, least: int, *, together: bool = True) -> Node:
-    """``together``: equal parts stand together, and so do tasks of a pool that ran for less than ``least`` and in which
-    nothing was reported.
+    """``together``: one node stands for equal parts, and one for the tasks of a pool that ran for less than ``least``
+    and in which nothing was reported.
     """
     root = Node(REQUEST, request.what, request.start, request.end, request.tid, request.thread)
     nodes, tasks = _tasks(request, root)
@@ -100,8 +101,8 @@ def tree_of(request: Request, least: int, *, together: bool = True) -> Node:
 
 
 def _tasks(request: Request, root: Node) -> tuple[dict[int, Node], dict[int, Node]]:
-    """By the number of a run: its node, and the nodes of tasks. A run inside of another one on the same thread has the
-    node of that one.
+    """The node of each run, and the nodes that are tasks, both by the number of the run. A run inside of another one on
+    the same thread has the node of that one.
     """
     nodes, tasks = {0: root}, dict[int, Node]()
     for run in sorted(request.runs, key=lambda run: (run.began, -run.ended)):
@@ -140,7 +141,7 @@ def _parts(request: Request, threads: Iterable[Node]) -> Iterator[Node]:
             if at == len(samples) or samples[at].waited <= samples[at - 1].waited:  # another wait
                 wait = _wait(samples[first:at])
                 if not any(_overlap(wait, part) * 2 > wait.duration for part in request.parts if part.kind == "lock"):
-                    yield wait  # otherwise a measured wait stands for it
+                    yield wait  # otherwise the part shows the measured wait
                 first = at
 
 
@@ -185,8 +186,8 @@ def _clamp(node: Node, root: Node) -> None:
 
 
 def _prune(node: Node, root: Node, least: int) -> None:
-    """Leaves out tasks that explain nothing: a part of the request contains their work, such as an HTTP call that has
-    tasks of its own; or they ran shortly after something of the request for which they had to wait.
+    """Leaves out short tasks that explain nothing. The work of such a task belongs to a part of the request (an HTTP
+    call has tasks of its own), or other nodes cover all but ``least`` of the time from its hand-over to its end.
     """
     shown = [other for other in _all(root) if other is not root and (other.kind != TASK or other.duration >= least)]
     parts = [other for other in shown if other.kind not in (TASK, CALL)]

@@ -8,7 +8,7 @@ from btpy.dataclass import dataclass
 @dataclass(frozen=True, slots=True)
 class Part:
     """Something that a thread did for a request. ``kind``: sql, http, lock, pool. ``site``: the place in the
-    application. ``failed``: why it failed. ``tid`` and ``thread``: on which it ended.
+    application. ``failed``: why it failed. ``tid`` and ``thread``: the thread on which it ended.
     """
 
     kind: str
@@ -39,8 +39,8 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A sample that saw a thread wait for a monitor. ``waited``: since a sample first saw it; ``sampled``: the time for
-    which this one stands.
+    """A sample that saw a thread wait for a monitor. ``waited``: the time since a sample first saw this wait;
+    ``sampled``: the time that this sample represents.
     """
 
     nanos: int
@@ -65,7 +65,8 @@ class Short:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``left_out``: parts beyond those that are kept. ``collecting``: time of garbage collections while it ran."""
+    """``left_out``: the number of parts that were not kept. ``collecting``: the time of garbage collections while it
+    ran."""
 
     flow: int
     what: str

@@ -16,7 +16,7 @@ from btpy.events.records import Record
 from btpy.model.templates import Template, TemplateKind
 
 MAX_RECORDS = 1 << 16
-"""The most held records. If there are more, the oldest speculation is dropped."""
+"""The largest number of held records. If there are more, the oldest speculation is dropped."""
 
 MAX_NANOS = 60 * 10**9
 """The time after its first record when a speculation is dropped, by the clock of the records."""
@@ -31,7 +31,7 @@ class _Held:
 class Speculations:
     """The speculations of one session, whose templates may grow. ``dropped``: records that were held and will not be
     shown;
-    ``controls``: records with a decision; both by probe."""
+    ``controls``: records that commit or discard; both by probe."""
 
     def __init__(self, templates: Sequence[Template]) -> None:
         self._templates = templates

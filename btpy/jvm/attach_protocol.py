@@ -84,7 +84,7 @@ def load_request(jar: str, options: str, version: int = FIRST_VERSION) -> bytes:
 
 
 def fits(jar: str, options: str) -> bool:
-    """Whether one argument of version 1 can carry both."""
+    """Whether one argument of version 1 can carry the jar and the options."""
     return len(f"{jar}={options}".encode()) <= LARGEST_ARGUMENT
 
 

@@ -33,7 +33,7 @@ _MAX_GROUPS, _MAX_MOUNTS, _MAX_ENVIRONMENT, _MAX_STATE = 64 << 10, 1 << 20, 256 
 _MAX_HOSTNAME, _MAX_STATUS = 256, 8192
 _MAX_ENTRIES = 20_000  # characters of the name of a directory of logs
 _HOST_UTS = 0xEFFFFFFE  # the inode of the first UTS namespace, whose name is that of the machine
-_HOST_NAMESPACES = {"pid": 0xEFFFFFFC, "user": 0xEFFFFFFD}  # the inodes of the first ones
+_HOST_NAMESPACES = {"pid": 0xEFFFFFFC, "user": 0xEFFFFFFD}  # the inodes of the machine's own namespaces
 _MAX_ANCESTORS = 32
 
 # Compiled at the first use.
@@ -109,7 +109,7 @@ class Container:
 
 def read(pid: int, root: Path, proc: Path = Path("/proc"), host: Path | None = None) -> Container | None:
     """The container of a process; None: no container is visible. ``root``: its root directory; ``host``: the root
-    directory of the files of runtimes and kubelet, by default this one or that of the machine.
+    directory with the files of runtimes and kubelet, by default that of this process or of the machine.
     """
     directory = proc / str(pid)
     hosts = [host] if host is not None else _host_roots(pid, proc)
@@ -132,8 +132,9 @@ def read(pid: int, root: Path, proc: Path = Path("/proc"), host: Path | None = N
 
 
 def _host_roots(pid: int, proc: Path) -> list[Path]:
-    """This root directory and, in a container with the pid namespace of the machine, that of the machine: the one of
-    process 1, or of the oldest ancestor of the process, such as the part of containerd that holds the container.
+    """This root directory and, in a container that shares the pid namespace of the machine, the root directory of the
+    machine. Process 1 has it, or the oldest ancestor of the process, such as the part of containerd that holds the
+    container.
     """
     return [Path("/"), *(proc / str(each) / "root" for each in (1, _oldest(pid, proc)) if _is_of_host(each, proc))][:2]
 
@@ -215,7 +216,8 @@ def _from_mounts(mounts: str) -> Container:
 
 
 def _hostname(directory: Path, root: Path) -> str:
-    """The name of the pod, which the container has as its own; empty if it uses the name of the machine."""
+    """The name of the pod, which is the host name of the container; empty if the container has the host name of the
+    machine."""
     try:
         if os.stat(directory / "ns" / "uts").st_ino == _HOST_UTS:
             return ""

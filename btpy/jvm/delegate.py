@@ -1,4 +1,4 @@
-"""A process that works in the target's files for this one (:mod:`btpy.jvm.target_side`).
+"""A process that works for this process in the files of the target (:mod:`btpy.jvm.target_side`).
 
 It is used if the target belongs to another user or sees other files: in a container, with a private /tmp, or in another
 user or network namespace; and for any JVM if btpy has no Java runtime or the user does not want to use it. It needs no

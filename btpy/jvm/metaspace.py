@@ -6,7 +6,8 @@ an OutOfMemoryError, and a JVM with ``-XX:+ExitOnOutOfMemoryError`` ends.
 
 The diagnostic command ``VM.metaspace basic`` (since JDK 11) is answered in 0.3 ms and without a safepoint. The
 performance counters (:mod:`btpy.jvm.perfdata`) are not enough, because they have the values of the last collection. The
-agent could ask only after its own classes are loaded, and the classes of java.lang.management, which need even more.
+agent could ask only after the JVM has loaded the agent's classes, and those of java.lang.management, which need even
+more.
 """
 
 from __future__ import annotations

@@ -270,7 +270,7 @@ def no_such_name(name: str, running: Sequence[str]) -> AttachError:
         return AttachError(
             f"no JVM matches {name!r}: no JVM runs on this machine",
             code="BT511",
-            help=["JVMs of other users are seen by root only where /proc is mounted with hidepid"],
+            help=["if /proc is mounted with hidepid, only root sees the JVMs of other users"],
         )
     return AttachError(f"no JVM matches {name!r}", code="BT511", help=["running:", *running])
 

@@ -137,8 +137,8 @@ class JvmProcess:
 
     @property
     def open_archives(self) -> list[str]:
-        """Paths (in its root directory) of its open archives that still exist. Loaders keep the archives open from
-        which they load.
+        """Paths (in its root directory) of its open archives that still exist. Class loaders keep the archives open
+        from which they load classes.
         """
         return sorted(file for file in self._open_files if file.startswith("/") and file.endswith(ARCHIVES))
 
@@ -410,8 +410,8 @@ def _obstacle(
     root: Path,
     namespace_pid: int,
 ) -> AttachError | None:
-    """It must be found before the attach, because the attach mechanism uses a signal and a timeout: a JVM that does not
-    expect SIGQUIT prints its threads, or ends.
+    """The reason why btpy cannot attach. It must be found before the attach, because the attach mechanism uses a signal
+    and a timeout: a JVM that does not expect SIGQUIT prints its threads, or ends.
     """
     me = os.geteuid()
     if me not in (0, uid):
@@ -432,7 +432,7 @@ def _obstacle(
 
 
 def _out_of_sight(pid: int, uid: int, gid: int, status: dict[str, str]) -> AttachError:
-    """Nothing shows that the JVM has the same /tmp, so no signal may be sent: it would print its threads."""
+    """Nothing shows that the JVM has the same /tmp, so btpy may not send it a signal: it would print its threads."""
     if procfs.id_map(pid) != procfs.id_map("self"):
         return problems.other_users(pid)
     if os.geteuid() == 0 and not procfs.has_capability(procfs.status("self"), procfs.CAP_SYS_PTRACE):

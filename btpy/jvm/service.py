@@ -1,7 +1,7 @@
 """The name of an application, read from outside: from its options, its arguments and its environment.
 
-Source: OpenTelemetry specification, "Resource SDK" and "Semantic conventions: service"; the order is that of the
-OpenTelemetry Java agent, then Spring's names.
+Source: OpenTelemetry specification, "Resource SDK" and "Semantic conventions: service"; names are tried in the order of
+the OpenTelemetry Java agent, then Spring's names.
 """
 
 from __future__ import annotations

@@ -265,7 +265,7 @@ class _TargetSide:
         if self._cwd is not None and self._is_foreign(self._cwd):  # the JVM looks there first, and ignores the file
             raise self._stale_request(self._cwd)
         problem: Exception = OSError(errno.EACCES, os.strerror(errno.EACCES))
-        # JVMs in several containers may have one working directory and one pid, but not one /tmp: sockets are there.
+        # JVMs in several containers may share a working directory and a pid, but not /tmp, which has their sockets.
         for directory in (self._tmp, self._cwd):
             if directory is None:
                 continue

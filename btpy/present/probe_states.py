@@ -45,8 +45,8 @@ class ProbeStates:
         return restraint
 
     def is_news(self, restraint: Restraint) -> bool:
-        """Whether this is the first such step for the probe: from then on its maps are not exact. There are many
-        further steps of the same kind.
+        """Whether the budget takes this step against the probe for the first time: from then on the maps of the probe
+        are not exact. Many steps of the same kind follow.
         """
         step = restraint.probe, restraint.step
         if restraint.taken <= restraint.allowed or step in self._announced_steps:
@@ -56,7 +56,8 @@ class ProbeStates:
 
     @property
     def all_used_up(self) -> bool:
-        """Every method probe has been disabled by its limits or by itself, and no other probe produces output."""
+        """Whether every method probe has been disabled by its limits or by itself, and no other probe produces
+        output."""
         if any(probe.moment is Moment.TIMER for probe in self._outline.probes):
             return False
         states = self._on_methods
@@ -64,7 +65,7 @@ class ProbeStates:
 
     @property
     def all_over_budget(self) -> bool:
-        """The budget has disabled every method probe."""
+        """Whether the budget has disabled every method probe."""
         states = self._on_methods
         return bool(states) and all(state is ProbeState.OVER_BUDGET for state in states)
 

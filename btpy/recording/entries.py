@@ -90,7 +90,7 @@ class MapsShown(Message):
 
 @dataclass(frozen=True, slots=True)
 class MapsAtEnd(Message):
-    """The final maps; ``contents`` as of MAPS."""
+    """The final maps; ``contents``: as in MAPS."""
 
     code = 0x85
     contents: Rest
@@ -106,7 +106,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class ProbeCount:
-    """The totals of one probe, as in COUNTERS; ``delivered``: as counted on this side."""
+    """The totals of one probe, as in COUNTERS; ``delivered``: as counted by the client."""
 
     probe: U4
     fired: U8

@@ -146,7 +146,7 @@ def _is_bucket(low: Any, high: Any, layout: Buckets) -> bool:
     if not isinstance(low, int) or not isinstance(high, int) or not -1 << 63 <= low <= high < 1 << 63:
         return False
     if high < 0 and isinstance(layout, LogLinear):
-        return high == -1  # from the least sample on
+        return high == -1  # the bucket of all negatives begins at the least sample
     return layout.bounds(layout.index(high)) == (low, high)
 
 

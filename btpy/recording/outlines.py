@@ -87,7 +87,7 @@ def _check_map(at: int, map_: Map) -> None:
     _must(map_.id == at, f"map {map_.id} in the place of {at}")
     _must(0 <= map_.keys <= MAX_KEYS, f"a map of {map_.keys} keys")
     _must(len(map_.key_names) in (0, map_.keys), "a map with other names of keys")
-    _must(0 <= map_.precision <= (_PCTL_PRECISION if map_.kind is MapKind.PCTL else MAX_PRECISION), "a map so precise")
+    _must(0 <= map_.precision <= (_PCTL_PRECISION if map_.kind is MapKind.PCTL else MAX_PRECISION), "a too precise map")
     expected = {
         MapKind.LHIST: Linear,
         MapKind.TSERIES: Series,

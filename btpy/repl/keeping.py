@@ -1,4 +1,4 @@
-"""The last contents of maps, for the time after the target has ended, which may be killed without a message.
+"""The last contents of maps, for the time after the target has ended: a target that is killed sends no message.
 
 A thread reads them every two seconds, or less often if reading is slow: it uses at most a twentieth of the time.
 """

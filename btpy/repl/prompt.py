@@ -499,7 +499,7 @@ def common_part(document: Document, completions: Sequence[Completion]) -> str:
     if len(beginning) < 2:
         return ""
     rests = [completion.text[-completion.start_position :] for completion in beginning]
-    least, greatest = min(rests), max(rests)  # the beginning that these have in common is common to all
+    least, greatest = min(rests), max(rests)  # all others begin with the common beginning of these two
     return next((least[:at] for at, char in enumerate(least) if greatest[at : at + 1] != char), least)
 
 

@@ -46,8 +46,8 @@ def where(session: Session, probe: Probe) -> str:
 
 
 def edited(session: Session, probe: Probe) -> tuple[list[Probe], str]:
-    """The probes that change together with a probe, and their text: only the probe, unless it is the whole script, or
-    comes from a library.
+    """The probes that are edited together, and their text: the probe alone if its script has other probes, too; the
+    whole script if the probe is its only one or comes from a library.
     """
     mates = session.scripts.mates(probe)
     return ([probe], probe.text) if session.scripts.is_own(probe) and len(mates) > 1 else (mates, probe.script)

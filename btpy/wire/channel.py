@@ -622,7 +622,7 @@ _REMEDIES = (
         ("btpy was stopped, or had no processor, for longer than the agent waits: run the command again",),
     ),
 )
-"""Remedies when the agent gives up: the first whose words are in the agent's reason."""
+"""Remedies when the agent gives up, by words in its reason. The first that fits is shown."""
 
 _CONFIGURED = 0
 _PING = 0xFFFFFFFF

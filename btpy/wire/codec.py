@@ -55,7 +55,7 @@ def encode(message: Message) -> bytes:
 
 
 def encode_part(part: Any) -> bytes:
-    """A part of a message by itself. Raises ProtocolError when a value does not fit its field."""
+    """Encodes a part of a message without the rest. Raises ProtocolError when a value does not fit its field."""
     kind: Any = type(part)
     content = bytearray()
     try:

@@ -172,7 +172,7 @@ class MapDecl:
 @dataclass(frozen=True, slots=True)
 class ProbeDecl:
     """``parameter``: bits of a double. ``group``: the probe with which it shares sampling decisions. Limits: firings in
-    all, firings a second, ns until it is disabled, failures until then; 0: none. ``host``: the probe whose hits run it,
+    all, firings a second, ns and failures until it is disabled; 0: no limit. ``host``: the probe whose hits run it,
     usually itself. ``maps``: the maps that it writes to.
     """
 
@@ -229,8 +229,8 @@ class WovenCode:
 
 @dataclass(frozen=True, slots=True)
 class PrewovenMethods:
-    """Methods woven before the JVM has shown the class. ``beginning``: the fingerprint of the class file that they were
-    made of, from its version to the end of its constant pool.
+    """Methods woven before the JVM has shown the class. ``beginning``: the fingerprint of the original class file from
+    its version to the end of its constant pool.
 
     ``pool_count``: ``constant_pool_count``, and the new ``constants`` after the old ones. ``code_name``: index of the
     text ``Code``.
@@ -568,8 +568,8 @@ class Enable(Message):
 
 @dataclass(frozen=True, slots=True)
 class Hook(Message):
-    """``number``: event, thousandths of a pool, or samples of threads a second. ``lines``: packed position and number
-    of each line of the script.
+    """``number``: the number of an event, thousandths of a memory pool, or samples of threads a second. ``lines``:
+    packed position and number of each line of the script.
     """
 
     code = 0x20
