@@ -81,7 +81,7 @@ def start(
     descriptors: Sequence[int] = (),
 ) -> TextProcess:
     """Start a child that belongs to btpy. ``inherited``: the variables for it; ``descriptors``: the descriptors that it
-    inherits besides standard input and output. It ignores the keyboard: Ctrl-C is for this process.
+    inherits besides standard input and output. Ctrl-C does not reach it, but only this process.
     """
     return subprocess.Popen(
         [*command],
@@ -114,7 +114,7 @@ def run_helper(
 
 def start_connected(command: Sequence[str]) -> Process:
     """Start a program of the user's, such as ssh, with the user's environment and directory. Its standard input, output
-    and error are pipes. It ignores the keyboard: Ctrl-C is for this process.
+    and error are pipes. Ctrl-C does not reach it, but only this process.
     """
     return subprocess.Popen([*command], stdin=PIPE, stdout=PIPE, stderr=PIPE, bufsize=0, start_new_session=True)
 

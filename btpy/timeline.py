@@ -128,7 +128,7 @@ def first(name: str) -> None:
 
 
 def add(name: str, begin: int, end: int, thread: str) -> None:
-    """A step of another process, which it reports afterwards."""
+    """Adds a step that another process has reported after its end."""
     if _recorded is not None:
         _recorded.add(name, begin, end, thread)
 

@@ -35,8 +35,8 @@ class Ending(Enum):
 
 
 class Outcome(Enum):
-    """The end of a placement. STOPPED: a user stopped its session, or the script ended by itself. FAILED: it may work
-    later."""
+    """How a placement ended. STOPPED: a user stopped its session, or the script ended by itself. FAILED: another
+    attempt may succeed later."""
 
     ENDED = auto()
     GONE = auto()
@@ -47,7 +47,7 @@ class Outcome(Enum):
 @dataclass(frozen=True, slots=True)
 class Terms:
     """The settings that all placements of a daemon share. ``ttl``: seconds that a session goes on without the daemon;
-    ``exporting``: the lock around the use of the exporter; ``report``: takes a message for the user."""
+    ``exporting``: the lock that a thread holds while it uses the exporter; ``report``: takes a message for the user."""
 
     exporter: OtlpExport
     exporting: threading.Lock
@@ -87,7 +87,7 @@ class Placement:
         self._requested_ending = self._requested_ending or ending
 
     def wait(self, seconds: float) -> bool:
-        """Waits for that time; returns whether it has ended."""
+        """Waits at most so many seconds for its end; returns whether it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
@@ -171,7 +171,7 @@ class Placement:
         return Outcome.ENDED if self._requested_ending is not None else Outcome.STOPPED
 
     def _export_all(self, session: PulledSession, export: Export) -> None:
-        """Exports until the daemon asks it to end, or the target sends no more."""
+        """Exports until the daemon asks the placement to end, or the target sends no more messages."""
         due = time.monotonic() + self._terms.interval
         while self._requested_ending is None and not export.why_over:
             for message in session.received(timeout=_POLL):

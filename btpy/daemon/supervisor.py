@@ -15,14 +15,14 @@ from btpy.daemon.probes import StandingProbe, read_directory
 from btpy.errors import BtpyError
 
 _FIRST_RETRY, _LAST_RETRY = 5.0, 600.0
-"""Seconds until a placement that failed is tried again, at first and at most."""
+"""The first and the longest wait, in seconds, until a placement that failed is tried again."""
 
 Key = tuple[int, int, str, str]
 """The identity of a placement: pid and start of the process, name and digest of the probe."""
 
 
 class Supervisor:
-    """``list_jvms`` returns the running JVMs. All methods are for one thread."""
+    """``list_jvms`` returns the running JVMs. One thread calls all methods."""
 
     def __init__(
         self, directory: Path, terms: Terms, list_jvms: Callable[[], Iterable[JvmProcess]] = jvms.list_jvms

@@ -136,8 +136,8 @@ class Agent:
     def class_files(
         self, classes: Sequence[LoadedClass], local_file: ClassFileOf = _unknown
     ) -> Iterator[tuple[LoadedClass, bytes]]:
-        """Each class with its class file. ``local_file`` gives the files that the client can read. The target reads the
-        others, a chunk ahead of the caller.
+        """Each class with its class file. ``local_file`` returns the files that the client itself can read. The target
+        reads the other files, one chunk before the caller needs them.
         """
         chunks = [classes[start : start + READ_AT_ONCE] for start in range(0, len(classes), READ_AT_ONCE)]
         with self.progress.of(Work.READING, len(classes)):
@@ -282,7 +282,7 @@ class Agent:
         self.done(partial(messages.Install, maps=maps, probes=probes, handlers=tuple(batch)))
 
     def run_every(self, period: int, site: int, handler: str) -> None:
-        """Run a handler on the event thread each ``period`` ns; 0: once, and return when it has run."""
+        """Run a handler on the event thread each ``period`` ns. 0: run it once, and return when it has run."""
         self.done(lambda request: messages.Timer(request, site, period, handler))
 
     def enable(self, probe: int, on: bool) -> None:

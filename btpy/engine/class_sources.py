@@ -91,8 +91,8 @@ class ClassPath:
     located: tuple[str, ...]
 
     def places(self) -> Iterator[Place]:
-        """Yields the sources one after the other. The caller must exhaust each before the next. Omits files that cannot
-        be read.
+        """Yields the sources that can be read, one after the other. The caller must exhaust a source before it takes
+        the next one.
         """
         version = self.process.feature_version or 8
         names: set[str] = set()

@@ -24,7 +24,7 @@ from btpy.wire.messages import Counters, Maps, Message, Stacks
 
 
 class Delivery:
-    """One thread takes messages, or items; any thread may read maps and counters.
+    """One thread takes the messages or the items; any thread may read maps and counters.
 
     ``outline``: the outline of all programs whose records the target may send. It grows with the program. ``stacks``:
     the stack traces that records refer to. ``reading_limit``: limits decoding; None: no limit. ``sent_before``:

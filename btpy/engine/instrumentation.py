@@ -54,13 +54,13 @@ _BOOT = "boot"
 class file."""
 
 _ORDINARY = "app"
-"""Stands for any loader except the JDK's own."""
+"""The loader id for any loader except the JDK's own."""
 
 _JDK_LOADERS = (_BOOT, "platform")
 
 
 _LOST_SHOWN = 3
-"""Places that a class has lost, in one line."""
+"""How many of the places that a class has lost are named in one line."""
 
 
 @dataclass(slots=True)
@@ -210,8 +210,8 @@ class Instrumentation:
             return self._not_installed(handlers.values())
 
     def preweave_methods(self, classes: Iterable[LoadedClass]) -> tuple[messages.PrewovenMethods, ...]:
-        """The prepared classes among these, up to PREWOVEN_BYTES in all. They count as woven unless the agent asks for
-        them."""
+        """Weaves the prepared classes among these, up to PREWOVEN_BYTES in all. They count as woven unless the agent
+        asks for them."""
         room = PREWOVEN_BYTES
         methods = []
         for loaded in classes:

@@ -197,8 +197,8 @@ class Matcher:
         return why_missing(probe, self.instrumentation.planner, looked_at, refusals, inventory)
 
     def _looked_at(self, probe: int, classes: Sequence[MatchedClass]) -> Sequence[MatchedClass]:
-        """The classes and supertypes for a diagnosis. The target lists no classes that cannot contain the operation, so
-        some of them are fetched.
+        """The classes and supertypes for a diagnosis. The target does not list classes that cannot contain the
+        operation, so the client asks for some of these, too.
         """
         planner = self.instrumentation.planner
         if not planner.constants_of(probe):

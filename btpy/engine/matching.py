@@ -268,9 +268,9 @@ def _why_no_class(
 def doubtful(
     probes: Iterable[Probe], classes: Sequence[MatchedClass], inventory: Inventory, exists: Callable[[str, str], bool]
 ) -> tuple[Diagnostic, ...]:
-    """Warnings about parts of probes that can never have a value: exceptions of a class that does not exist (BT310),
-    the object of static methods (BT311); and about methods of an interface without code (BT302). ``exists``: whether a
-    loader finds the class of a name.
+    """Warnings about exceptions of a class that does not exist (BT310), about the object of static methods, which is
+    always null (BT311), and about methods of an interface without code (BT302). ``exists``: whether a loader finds the
+    class of a name.
     """
     warnings: list[Diagnostic] = []
     for probe in probes:
@@ -300,8 +300,8 @@ def doubtful(
 
 
 def _abstract_methods(attachment: MethodAttachment, classes: Sequence[MatchedClass]) -> tuple[str, list[str]] | None:
-    """An interface that is named, and its methods that match and have no code; None if there are none, or if the
-    probe is in other classes too. ``classes``: the classes with the probe.
+    """The interface that the pattern names, and those matching methods of it that have no code. None if it has none, or
+    if the probe is in other classes, too. ``classes``: the classes with the probe.
     """
     first = classes[0]
     is_exact = all(pattern.kind is ClassPatternKind.EXACT for text in attachment.classes for pattern in text.classes)
@@ -323,7 +323,8 @@ def _abstract_methods(attachment: MethodAttachment, classes: Sequence[MatchedCla
 def _is_there(
     thrown: Pattern, loaders: Iterable[str], inventory: Inventory, exists: Callable[[str, str], bool]
 ) -> bool:
-    """Whether a class of exceptions is loaded or can be: one that was never thrown may not be loaded yet."""
+    """Whether a class of exceptions is loaded or can be loaded: before the first such exception it may not be loaded
+    yet."""
     patterns = thrown.classes
     if any(pattern.kind is ClassPatternKind.ANNOTATED for pattern in patterns):
         return True

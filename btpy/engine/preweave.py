@@ -34,7 +34,7 @@ AT_ONCE_BYTES = 128 * 1024
 message."""
 
 LONGEST_REST = 0.1
-"""Seconds between two classes, or two archives, while no caller waits."""
+"""The longest rest, in seconds, after a class or an archive while no caller waits."""
 
 MOST_HANDLERS = 64
 """The largest number of handler classes that are defined for classes which may never be loaded."""
@@ -162,7 +162,7 @@ class Preweaver:
             self._send()
 
     def _is_over(self) -> bool:
-        """Whether to stop weaving. If no caller waits, it rests first."""
+        """Whether to stop weaving. If no caller waits, the thread rests first."""
         if not self._awaited.is_set():
             self._stopped.wait(min(LONGEST_REST, 3 * (time.perf_counter() - self._class_start)))
         self._class_start = time.perf_counter()

@@ -111,8 +111,8 @@ class Session:
         """The unattended session with this id or name (:meth:`Departure.leave`), with its program, its maps, and the
         output of its probes since then. Weaves its classes that were loaded in the meantime.
 
-        ``take_over``: take it from a client that has joined it. ``read`` False: does not read its program, because the
-        caller will only end it.
+        ``take_over``: take it from a client that has joined it. ``read``: False if the caller will only end the
+        session, so that its program need not be read.
 
         Raises UsageError when there is none, or it cannot be joined; AttachError as :meth:`attach`; Unreadable if the
         meaning of its ids is not known.

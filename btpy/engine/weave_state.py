@@ -239,8 +239,8 @@ class WeaveState:
         self._arriving.append((now, name, loader, version))
 
     def take_arriving(self, version: object) -> set[tuple[str, str]]:
-        """Name and loader of the classes that were recently being loaded and got the answer of another version. Each is
-        returned once.
+        """Name and loader of the classes for which another version has answered recently while they were being loaded.
+        Each class is returned once.
         """
         since = time.monotonic() - ARRIVING_SECONDS
         names = {(name, loader) for at, name, loader, by in self._arriving if at >= since and by is not version}

@@ -569,7 +569,7 @@ def _read_values(data: bytes, at: int) -> tuple[list[Value], int]:
 
 
 def merge(contents: Iterable[MapContent]) -> MapContent:
-    """Contents of the same map from several targets or intervals as one; for plain values the last one wins.
+    """Merges contents of the same map from several targets or intervals; of plain values, the last one stays.
 
     Raises ValueError when they are not of the same kind, or there are none.
     """
@@ -629,9 +629,9 @@ def _of_all(value: Aggregate | Value, skips: Skips) -> Aggregate | Value:
 
 
 def intervals(value: Aggregate | Value) -> dict[str, Interval]:
-    """The intervals that contain the numbers of a value with :data:`~btpy.events.estimates.CONFIDENCE`, by their names.
-    If the value is one number, the name is empty. Empty for exact values, and for values that do not count hits or
-    samples.
+    """The confidence intervals (:data:`~btpy.events.estimates.CONFIDENCE`) for the numbers of a value, by the name of
+    the number. If the value is one number, its name is empty. Empty for exact values, and for values that do not count
+    hits or samples.
     """
     if not isinstance(value, Aggregate) or value.weights is None:
         return {}
@@ -840,13 +840,13 @@ def _histogram(declared: Map, cells: bytes, form: ContentForm) -> Aggregate:
 
 
 def _half(layout: Buckets) -> int:
-    """The cells of the buckets of zero and positive numbers, in whole segments. The cells of negative numbers
-    follow."""
+    """The number of cells for the buckets of zero and positive numbers, rounded up to whole segments. The cells of
+    negative numbers follow."""
     return -(-(layout.last + 1) // _SEGMENT_CELLS) * _SEGMENT_CELLS
 
 
 def _signed(occupied: Iterable[tuple[int, int]], layout: Buckets) -> list[tuple[int, int]]:
-    """Buckets in ascending order, by the number that the agent gives them."""
+    """The number and the count of each bucket, in ascending order, from the cells of the agent."""
     half = _half(layout)
     counts = []
     for cell, count in occupied:

@@ -98,7 +98,8 @@ Buckets = Exponential | LogLinear
 
 
 def otlp_index(number: int, scale: int) -> int:
-    """The index in OTLP of the bucket of ``number`` > 0. Buckets 2n and 2n + 1 are bucket n of the scale below."""
+    """The index in OTLP of the bucket of ``number`` > 0. At each scale, buckets 2n and 2n + 1 together are bucket n of
+    the next lower scale."""
     if number == 1:
         return -1
     exponent = (number - 1).bit_length() - 1  # 2**exponent < number <= 2**(exponent + 1)
@@ -107,7 +108,8 @@ def otlp_index(number: int, scale: int) -> int:
 
 
 def otlp_counts(layout: Exponential, counts: Iterable[tuple[int, int]]) -> tuple[dict[int, int], dict[int, int]]:
-    """The counts of positive and of negative numbers by the index in OTLP; ``counts``: by the number of the bucket."""
+    """The counts of positive and of negative numbers, by the index in OTLP; ``counts``: all counts, by the number of
+    the bucket."""
     positive: dict[int, int] = {}
     negative: dict[int, int] = {}
     for index, count in counts:

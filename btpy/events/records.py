@@ -90,7 +90,7 @@ class ClosedObject:
 
 
 class Withheld(Enum):
-    """Values that were not captured at all."""
+    """The reason why a value was not captured at all."""
 
     REDACTED = 15
     UNREADABLE = 16
@@ -198,7 +198,7 @@ _RUN = 256  # records
 
 
 def _half(words: bytes, which: int) -> bytes:
-    """The first four of each eight bytes, or the last four."""
+    """Of each eight bytes, the first four (``which`` 0) or the last four (1)."""
     return memoryview(words).cast("i")[which::2].tobytes()
 
 

@@ -1,4 +1,4 @@
-"""Search for a regular expression in texts, with a bound on the time that a text can take.
+"""Searches texts for a regular expression, in a bounded time for each text.
 
 The expression is a table of :mod:`btpy.automaton`. From each place where a match can begin, the search continues until
 the automaton stops. The longest match counts. Most texts need one step for each character, but malicious texts need the

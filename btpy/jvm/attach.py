@@ -215,9 +215,9 @@ def _loaded_by(delegate: Delegate, process: JvmProcess, options: str) -> LoadRes
 def remove_stale_socket(process: JvmProcess) -> None:
     """Remove the attach socket of a JVM that was killed and had the pid that ``process`` has now.
 
-    Call it only for a JVM that needs no delegate. HotSpot removes it when it starts, but not a file of another user: in
-    /tmp only the owner may. Then the Attach API uses that file, and can never connect. A socket that refuses
-    connections has lost its JVM.
+    Call it only for a JVM that needs no delegate. HotSpot removes the socket when it starts, except one of another
+    user: in /tmp only the owner of a file may remove it. Then the Attach API uses that file, and can never connect. If
+    a socket refuses connections, its JVM has ended.
 
     Raises AttachError (BT517) if it exists and this process cannot remove it.
     """
@@ -261,7 +261,7 @@ def require_metaspace(process: JvmProcess) -> tuple[metaspace.Space, ...]:
 
 
 def require_heap(process: JvmProcess) -> Heap | None:
-    """The heap, None when the JVM does not tell. Raises AttachError (BT525) if the agent could exhaust it."""
+    """The heap; None if the JVM does not report it. Raises AttachError (BT525) if the agent could exhaust it."""
     with _asking(process) as ask:
         return _require_heap(process, ask)
 

@@ -17,7 +17,7 @@ _REQUESTED = "--attach direct"
 @dataclass(frozen=True, slots=True)
 class AttachChoice:
     """``is_direct``: whether btpy attaches without a Java runtime; ``reason``: the reason for this, in words. ``home``:
-    the Java runtime, if one is used. ``is_fixed``: the user has named the way.
+    the Java runtime, if one is used. ``is_fixed``: the user has chosen the way by ``--attach``.
     """
 
     is_direct: bool

@@ -160,7 +160,7 @@ class Connecting:
 
 
 def silent(process: JvmProcess, seconds: float) -> AttachError:
-    """The possible reason for the missing answer."""
+    """The error for a JVM that does not answer, with a possible reason."""
     if processes.is_stopped(process):
         return problems.stopped(process.pid)
     return problems.no_answer(process.pid, f"no answer in {seconds:.0f} s")

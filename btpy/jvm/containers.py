@@ -32,7 +32,7 @@ _SHORT = 12  # characters of an id, as in docker ps
 _MAX_GROUPS, _MAX_MOUNTS, _MAX_ENVIRONMENT, _MAX_STATE = 64 << 10, 1 << 20, 256 << 10, 8 << 20  # bytes
 _MAX_HOSTNAME, _MAX_STATUS = 256, 8192
 _MAX_ENTRIES = 20_000  # characters of the name of a directory of logs
-_HOST_UTS = 0xEFFFFFFE  # the inode of the first UTS namespace, whose name is that of the machine
+_HOST_UTS = 0xEFFFFFFE  # the inode of the first UTS namespace, which has the host name of the machine
 _HOST_NAMESPACES = {"pid": 0xEFFFFFFC, "user": 0xEFFFFFFD}  # the inodes of the machine's own namespaces
 _MAX_ANCESTORS = 32
 
@@ -185,7 +185,7 @@ def _paths(groups: str) -> Iterator[str]:
 
 def _scope(segments: list[str], at: int) -> tuple[str, str] | None:
     """The runtime and the id of the container that a part of a path names. The runtime stands before the id or, in old
-    forms, in the part before.
+    forms, in the part of the path before this one.
     """
     match = re.fullmatch(_SCOPE, segments[at])
     if match is None:
@@ -337,7 +337,7 @@ def _from_logs(container: Container, host: Path) -> Container:
 
 
 def _entries(directory: Path, end: str) -> Iterable[str]:
-    """The names with that end in a directory that only root can write to."""
+    """The file names that end with ``end``, in a directory that only root can write to."""
     try:
         files.require_trusted(directory)
         with os.scandir(directory) as entries:

@@ -52,8 +52,8 @@ _SHENANDOAH = re.compile(r"^ *(?P<max>\d+[BKMG]) max, .*?(?P<used>\d+[BKMG]) use
 
 @dataclass(frozen=True, slots=True)
 class Heap:
-    """KiB. ``survivor``: the part that is filled only by a collection. ``most`` excludes it, because a program cannot
-    allocate there when the other spaces are full.
+    """All sizes are in KiB. ``survivor``: the part that only a collection fills. ``most`` excludes it, because a
+    program cannot allocate there when the other spaces are full.
     """
 
     most: int

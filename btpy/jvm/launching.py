@@ -1,4 +1,4 @@
-"""A JVM that is started with the agent in it, and waits with its main method until the probes are in."""
+"""A JVM that is started with the agent in it. It does not run its main method until the probes are in."""
 
 from __future__ import annotations
 

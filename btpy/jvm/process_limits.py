@@ -93,8 +93,8 @@ def code_cache(answer: str) -> Limit | None:
 
 
 def oom_kills(pid: int, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> tuple[tuple[Path, int], ...]:
-    """Files that count the processes of its control group that the kernel has killed because memory ran out, and their
-    counts now."""
+    """Files in which the kernel counts the processes of a control group that it has killed for lack of memory, and
+    these counts now."""
     groups = _text(proc / str(pid) / "cgroup")
     files = [directory / "memory.events" for directory in _directories(groups, "", cgroups)]
     files += [directory / "memory.oom_control" for directory in _directories(groups, "memory", cgroups)]
@@ -205,7 +205,7 @@ def _directories(groups: str, controller: str, cgroups: Path) -> list[Path]:
     roots = (cgroups / controller,) if controller else (cgroups, cgroups / "unified")
     directories = []
     for root in roots:
-        # In a container the path may be the path on the host, and only its last part is mounted here, as the root.
+        # In a container, the path may be the one on the host: here the group of its last part is mounted as the root.
         path = os.path.normpath(match[1])
         while True:
             directory = root / path.lstrip("/")

@@ -74,7 +74,7 @@ class JvmProcess:
     java_version: str
     vm_name: str
     java_home: str
-    start_ticks: int  # start time in clock ticks since boot: a later process with this pid has another one
+    start_ticks: int  # start time in clock ticks since boot: a later process with this pid has another start time
     namespace_pid: int
     root: Path
     obstacle: AttachError | None = field(compare=False)
@@ -175,7 +175,7 @@ class JvmProcess:
 
     @property
     def shares_network(self) -> bool:
-        """Whether its loopback interface is ours. True if it is not known."""
+        """Whether it has the loopback interface of this process. True if that is not known."""
         try:
             return os.stat(PROC / str(self.pid) / "ns" / "net").st_ino == os.stat(PROC / "self" / "ns" / "net").st_ino
         except OSError:
@@ -451,8 +451,8 @@ def _started_at(counters: perfdata.Counters, start_ticks: int) -> bool:
 
 
 def _jvm_library(pid: int, command: Sequence[str]) -> str | None:
-    """Path of its libjvm.so in its own view, or of OpenJ9's own library beside it. None: not a JVM; empty: a process of
-    another user that looks like one.
+    """The path of its libjvm.so, or of OpenJ9's own library beside it, as the process sees it. None: not a JVM; empty:
+    a process of another user that looks like a JVM.
     """
     library = None
     try:
@@ -470,7 +470,7 @@ def _jvm_library(pid: int, command: Sequence[str]) -> str | None:
 
 
 def _root(pid: int) -> Path:
-    """Its root directory as seen from here. If it cannot be determined, it counts as ours."""
+    """Its root directory, as a path of this process. If it cannot be determined: the root directory of this process."""
     try:
         target_namespace = os.stat(PROC / str(pid) / "ns" / "mnt")
         own_namespace = os.stat(PROC / "self" / "ns" / "mnt")
@@ -528,7 +528,7 @@ def _counters_in(tmp: int, name: str, uid: int, namespace_pid: int) -> perfdata.
 
 
 def _jvm_arguments(counters: perfdata.Counters, command: Sequence[str]) -> tuple[str, ...]:
-    """The options of the JVM: exactly as on the command line, then as the JVM has understood them."""
+    """The options of the JVM: first those on the command line, then those that the JVM itself reports."""
     own = command[1 : _launcher_options_end(command)]
     return (*own, *str(counters.get("java.rt.vmFlags", "")).split(), *str(counters.get("java.rt.vmArgs", "")).split())
 

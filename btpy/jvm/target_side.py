@@ -69,8 +69,8 @@ class _Failure(Exception):
 
 
 class _TargetSide:
-    """``pid``: seen from here; ``namespace_pid``: the pid in the names of the attach files. ``root``: the target's
-    root.
+    """``pid``: the target's pid as this process sees it; ``namespace_pid``: the pid in the names of the attach files.
+    ``root``: the target's root directory.
     """
 
     def __init__(self, pid: int, namespace_pid: int, start_ticks: int, root: str) -> None:
@@ -110,8 +110,8 @@ class _TargetSide:
         raise _Failure(f"request {request['do']}")
 
     def require_running(self) -> None:
-        """Raises _Failure if the target has ended. While it runs, no other process has its pid: then all files that
-        this process has opened by that number belong to the target.
+        """Raises _Failure if the target has ended. While the target runs, no other process has its pid, so all files
+        that this process has opened through this pid belong to the target.
         """
         if self._has_ended():
             raise _Failure("ended")
@@ -321,7 +321,7 @@ class _TargetSide:
             os.unlink(name, dir_fd=directory)
 
     def _withdraw_left(self) -> None:
-        """Remove the attach file of a process like this one that was killed."""
+        """Remove the attach file that a killed process of this kind has left."""
         for directory in (self._tmp, self._cwd):
             if directory is None:
                 continue

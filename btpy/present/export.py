@@ -67,7 +67,7 @@ class _NoConsole:
 
 
 class Export:
-    """``hits``: prints and events of probes of methods that are exported; None: all."""
+    """``hits``: how many prints and events of method probes are exported; None: all."""
 
     def __init__(self, exporter: Exporter, context: Context, origin: Origin, hits: int | None) -> None:
         alone = replace(context, several=False)  # the resource tells targets apart

@@ -69,7 +69,7 @@ class Console(Protocol):
 class Presenter:
     """Between the items of a session and a writer.
 
-    ``hits``: prints and events of probes of methods that are shown, None: all. ``displayed``: how many of them are
+    ``hits``: how many prints and events of method probes are shown; None: all. ``displayed``: how many of them are
         shown for one probe in one second. ``exit_code``: the value of ``exit(n)``. ``exiting``: whether the target is
         exiting. ``events``: the number of events shown so far.
     ``late``: classes that were loaded after the probes. ``errors`` and ``states``: the errors and the states of probes.

@@ -43,7 +43,7 @@ class ProbeRateLimit:
         return False
 
     def take_notes(self) -> list[str]:
-        """Lines like ``… +1,204 more of quote``, since the last call."""
+        """The notes since the last call, such as ``… +1,204 more of quote``."""
         notes, self._notes = self._notes, []
         return notes
 

@@ -1,9 +1,9 @@
 """Current recordings of several targets in one stream: a node sends them to ``btpy --hosts``.
 
 A stream begins with a magic number and a version. Then come frames: the pid of a target, and a chunk of its recording.
-The first chunk of a target has the head of the file before it. Frames of pid 0 are about the node: an empty one reports
-that it is alive, and one with a byte that it has tried to trace all its targets. A login shell may print something
-before the stream begins; the reader skips it.
+The head of the file comes before the first chunk of a target. Frames of pid 0 are about the node: an empty frame
+reports that the node is alive. A frame with one byte reports that the node has tried to trace all its targets. A login
+shell may print something before the stream begins; the reader skips it.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class StreamReader:
                 yield from self._parts(pid, chunk)
 
     def _begin(self) -> bool:
-        """Whether the head has come; then it and everything before it is dropped."""
+        """Whether the head has come; then drops the head and everything before it."""
         at = self._waiting.find(MAGIC)
         if at < 0:
             if len(self._waiting) > _MAX_NOISE:

@@ -516,7 +516,7 @@ def _leave(repl: Repl) -> None:
 
 
 def _keep(repl: Repl) -> None:
-    """The probes continue without btpy. Raises UsageError; the session is then unchanged."""
+    """Lets the probes continue without btpy. If it raises UsageError, the session is unchanged."""
     id_ = repl.session.leave(_KEPT_SECONDS)
     repl.detached = repl.ended = True
     repl.feed.finish()

@@ -44,7 +44,7 @@ from btpy.repl.entry import INDENT, Kind, indentation, is_complete, kind_of, wai
 from btpy.repl.repl import Frame, Repl, View
 
 _REDRAW_SECONDS = 0.04
-"""Seconds between two times that the prompt is erased to write text above it."""
+"""The least number of seconds between two redraws of the prompt, which is erased to write text above it."""
 
 _CHECK_SECONDS = 0.15  # seconds without a key before the text is checked
 _REFRESH_SECONDS = 1.0  # of the toolbar
@@ -433,8 +433,8 @@ _KEYS = (("F1", "help"), ("F2", "probes"), ("F3", "maps"), ("F4", "vi"))
 
 @contextmanager
 def _without_echo() -> Iterator[None]:
-    """A context around a command. Keys typed meanwhile are kept for the next prompt, and the terminal neither shows nor
-    interprets them.
+    """A context in which a command runs. Keys typed meanwhile are kept for the next prompt, and the terminal neither
+    shows nor interprets them.
     """
     if not os.isatty(0):
         yield

@@ -93,7 +93,7 @@ def commands(
                 if not quiet:
                     screen.note(f"> {entry}")
                 repl.enter(entry)
-                if stream.failure is not None:  # a thread that shows events may have been the first to see it
+                if stream.failure is not None:  # the thread that shows events may have failed to write
                     raise stream.failure
                 if repl.ended:
                     break

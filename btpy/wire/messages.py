@@ -60,7 +60,7 @@ Rest = Annotated[bytes, Remainder()]
 
 
 NO_LEVEL = 0xFFFFFFFF
-"""The level of a probe that LEVEL does not affect."""
+"""The level of a probe that the message LEVEL does not enable or disable."""
 
 
 class ProbeState(IntEnum):
@@ -106,7 +106,7 @@ class Verdict(IntEnum):
 
 
 class LoadedRefusal(IntEnum):
-    """The reason why the agent would not weave a loaded class."""
+    """The reason why the agent refuses to weave a loaded class."""
 
     NONE = 0
     LOADER = 1
@@ -448,7 +448,7 @@ class Configure(Message):
 
 @dataclass(frozen=True, slots=True)
 class Search(Message):
-    """``since``: the previous SEARCH, whose classes are known; 0: none."""
+    """``since``: the previous SEARCH; classes that were loaded then are left out of the answer. 0: none are."""
 
     code = 0x11
     request: U4
@@ -760,7 +760,7 @@ class ClassBytes(Message):
 class WeaveResult(Message):
     """``put_back``: classes without probes that have their original bytes again, according to their hash.
     ``longest_ns``: an upper bound of the longest stop of the application; ``total_ns``: the time inside
-    ``retransformClasses``; ``waited_ns``: the part of it waiting for WOVEN.
+    ``retransformClasses``; ``waited_ns``: the part of this time in which the agent waited for WOVEN.
     """
 
     code = 0x35
