@@ -322,7 +322,7 @@ class _Reader:
         return self._escape(at) if char == "\\" else _of(char)
 
     def _set(self, ranges: Ranges) -> _Part:
-        """One character of the set: one UTF-16 unit, or two."""
+        """The part for one character of the set, which has one UTF-16 unit or two."""
         if self._ignore_case:
             ranges = _both_cases(ranges)
         part = _Part(self._state(), self._state())
@@ -334,8 +334,8 @@ class _Reader:
         return part
 
     def _astral(self, part: _Part, low: int, high: int) -> None:
-        """Pairs of surrogates for code points above U+FFFF: the first and the last high surrogate may be combined with
-        only a part of the low ones.
+        """Pairs of surrogates for code points above U+FFFF: the first and the last high surrogate may allow only some
+        of the low surrogates.
         """
         first, last = low - 0x10000, high - 0x10000
         for above in {first >> 10, last >> 10, (first >> 10) + 1}:

@@ -68,7 +68,7 @@ def program_path(name: str, path: str | None = None) -> str | None:
 
 
 def helper(module: str, *arguments: str) -> list[str]:
-    """The command that calls ``main()`` of a module of btpy in an isolated Python."""
+    """The command for an isolated Python process that calls ``main()`` of a module of btpy."""
     return [sys.executable, "-I", "-S", "-c", _START.format(directories=_directories()), module, *arguments]
 
 

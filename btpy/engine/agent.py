@@ -34,7 +34,7 @@ MAX_CLASSES = 20_000
 """The largest number of loaded classes that the patterns of a program may match."""
 
 INSTALL_BYTES = 256 * 1024
-"""Handler classes in one INSTALL; more go in further ones."""
+"""The most bytes of handler classes in one INSTALL; the others go into further INSTALL messages."""
 
 LOOK_UP_AT_ONCE = 500
 """Types in one LOOK_UP; the agent answers with their supertypes too."""
@@ -43,8 +43,8 @@ WEAVE_AT_ONCE = 256
 """Classes in one WEAVE; after each, the agent reports the time for which it has stopped the target."""
 
 WEAVE_FIRST = 16
-"""Classes in the first WEAVE of a session, so that the target can begin soon. Each further WEAVE may have four times as
-many. The batches of the agent grow at the same rate, so that none is cut short.
+"""Classes in the first WEAVE of a session: it is small, so that the target can begin soon. Each further WEAVE may have
+four times as many. The batches of the agent grow at the same rate, so that each WEAVE fills its batches.
 """
 
 READ_AT_ONCE = 64

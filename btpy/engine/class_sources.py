@@ -4,8 +4,8 @@ There are two sources: the archives of the loaded classes (:func:`class_files`),
 the target look for classes, loaded or not (:class:`ClassPath`).
 
 A class file found here is a guess: another one may be loaded under the name. The caller compares the file with the
-bytes that the JVM shows. The target can choose which files this process reads, and gets their woven content back. So
-this process reads files only for a target that could read them itself (``JvmProcess.shares_files``).
+bytes that the JVM shows. The target can choose which files this process reads, and this process sends it their woven
+content. So this process reads files only for a target that could read them itself (``JvmProcess.shares_files``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from btpy.wire.messages import LoadedClass
 _FILE = "file:"
 
 MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
-"""Size of an archive inside an archive, which is read as a whole."""
+"""The largest size of an archive inside an archive: btpy reads it as a whole."""
 
 MAX_FILES = 50_000
 """The largest number of files that are read in the directories of a class path, which the target chooses."""

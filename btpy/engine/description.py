@@ -34,8 +34,8 @@ class Unreadable(UsageError):
 
 
 class Place(NamedTuple):
-    """The session of a description. A target can keep every description that it ever got, and so can any process that
-    may read its memory. So a description that was signed for another session proves nothing about this one.
+    """The session of a description. A target, or any process that may read its memory, can keep every description that
+    it ever got. So a description that was signed for another session proves nothing about this one.
 
     ``boot``: the id of the system's boot; ``start_ticks``: the start of the JVM after it; ``slot``: the slot of the
     session in the JVM.
@@ -123,7 +123,7 @@ def _key() -> bytes:
 
 
 def _write_once(path: Path, key: bytes) -> None:
-    """Writes the whole file or nothing. The first of several writers wins."""
+    """Writes the whole file or nothing. If several processes write it, the file of the first one stays."""
     fresh = path.with_name(f"key.{secrets.token_hex(8)}")
     descriptor = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:

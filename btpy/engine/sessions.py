@@ -9,7 +9,7 @@ from btpy.wire.messages import Joined, SessionInfo
 
 
 def id_text(session: SessionInfo) -> str:
-    """Its text for users: eight hexadecimal digits."""
+    """The id of a session as users see it: eight hexadecimal digits."""
     return f"{session.id:08x}"
 
 

@@ -41,7 +41,8 @@ class AddedSecrets:
         self._hidden_cached = lru_cache(maxsize=4096)(self._hidden)
 
     def records(self, payload: bytes) -> bytes:
-        """Of ``EVENTS``. A malformed record loses its values, and stays malformed. Raises ProtocolError."""
+        """The payload of ``EVENTS`` without secrets. A malformed record loses its values, and stays malformed. Raises
+        ProtocolError."""
         texts, bad = payload_texts.of_records(payload)
         payload = self._masked(payload, texts)
         for start, end in bad:

@@ -182,7 +182,7 @@ class MergedCalls:
         return percentile(self.durations, percent)
 
     def share(self, took: int) -> float:
-        """The share that ``took`` ns have of the time of these calls, since btpy times their children."""
+        """``took`` ns as a share of the time of these calls, counted from when btpy began to time their children."""
         return took / self.base if self.base else 0.0
 
 
@@ -199,7 +199,7 @@ class MergedTrees:
 
     @property
     def roots(self) -> list[MergedCalls]:
-        """The slowest come first."""
+        """The root methods, the slowest first."""
         return sorted(self._roots.values(), key=lambda root: root.took, reverse=True)
 
     def add(self, call: Call) -> None:
@@ -219,7 +219,7 @@ class Slow(NamedTuple):
 def slowest(
     roots: Iterable[MergedCalls], is_open: Callable[[MergedCalls], bool], least: float, depth: int
 ) -> Slow | None:
-    """The calls that took most time, in all trees, among those for which ``is_open`` is true.
+    """The calls that took most time in all trees. Only calls for which ``is_open`` is true count.
 
     ``least``: the smallest share of the root; ``depth``: the largest depth, where the calls of the root have depth 1.
     """

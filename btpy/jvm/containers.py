@@ -253,7 +253,8 @@ def _text(path: Path, limit: int) -> str:
 
 
 def _of_runc(groups: str, host: Path) -> Container:
-    """A container that a user created with runc, with an id of any form: its state file has the same control group."""
+    """The container that a user created with runc. Its id can have any form, but the state file of this id must name
+    the same control group."""
     for path in _paths(groups):
         id_ = path.rpartition("/")[2].rpartition(":")[2]
         if _valid(id_, _NAME):

@@ -13,8 +13,8 @@
     24 u4 offset of the first entry
     28 u4 number of entries
 
-Reading the file starts no JVM and disturbs none. The JVM itself writes the file, so it may be incomplete or false.
-Invalid entries are omitted.
+Reading the file starts no JVM, and does not disturb the JVM that writes it. The JVM itself writes the file, so it may
+be incomplete or false. Invalid entries are omitted.
 """
 
 from __future__ import annotations
@@ -63,6 +63,6 @@ def parse(data: bytes) -> Counters | None:
 
 
 def _string(data: bytes, at: int, longest: int) -> str:
-    """A text up to its zero byte, at most ``longest`` bytes."""
+    """The text before the first zero byte, of ``longest`` bytes at most."""
     end = data.find(b"\0", at, at + longest)
     return data[at : at + longest if end < 0 else end].decode("utf-8", "replace")

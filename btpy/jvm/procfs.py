@@ -35,7 +35,7 @@ def start_ticks(pid: int) -> int:
 
 
 def started_ns(pid: int) -> int:
-    """The same on the clock of ``time.monotonic_ns``, exact to a tick of 10 ms. Raises OSError."""
+    """The start time of the process on the clock of ``time.monotonic_ns``, exact to a tick of 10 ms. Raises OSError."""
     since_boot = start_ticks(pid) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
     suspended = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     return since_boot - suspended

@@ -67,7 +67,7 @@ class Console(Protocol):
 
 
 class Presenter:
-    """Between the items of a session and a writer.
+    """Passes the items of a session to a writer.
 
     ``hits``: how many prints and events of method probes are shown; None: all. ``displayed``: how many of them are
         shown for one probe in one second. ``exit_code``: the value of ``exit(n)``. ``exiting``: whether the target is
@@ -335,7 +335,7 @@ class Presenter:
         self._writer.records(visible)
 
     def _learn(self, templates: set[int]) -> bool:
-        """Whether records of these templates are shown directly, without further work."""
+        """Whether records of these templates are only shown, and cause no action."""
         acted_on = (TemplateKind.EXIT, TemplateKind.WARN)
         self._ordinary |= {id_ for id_ in templates if self._template(id_).kind not in acted_on}
         return templates <= self._ordinary

@@ -285,7 +285,7 @@ def disabled(probe: ProbeOutline, state: ProbeState) -> str:
 
 
 def unaccounted(reports: Iterable[ProbeReport]) -> list[str]:
-    """A line for each probe whose records do not add up, which is a defect of btpy."""
+    """A line for each probe whose shown and lost records are not all that it produced, which is a defect of btpy."""
     return [
         f"{report.probe}: {account.produced} produced, but {account.delivered} shown and {report.dropped} lost"
         for report in reports
