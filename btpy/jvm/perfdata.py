@@ -13,8 +13,8 @@
     24 u4 offset of the first entry
     28 u4 number of entries
 
-Reading the file starts no JVM, and does not disturb the JVM that writes it. The JVM itself writes the file, so it may
-be incomplete or false. Invalid entries are omitted.
+Reading the file starts no JVM, and does not disturb the JVM that writes it. That JVM may write an incomplete or false
+file, so invalid entries are omitted.
 """
 
 from __future__ import annotations
