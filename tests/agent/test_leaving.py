@@ -142,7 +142,7 @@ def test_a_target_that_stands_still_beyond_the_lease_keeps_its_session(subject: 
 
 
 def test_a_client_may_be_busy_before_it_configures(subject: Subject, attach: Attach) -> None:
-    """It checks a long script while the JVM loads the agent, and sends nothing before both are done."""
+    """The client checks a long script while the JVM loads the agent, and sends nothing until both have finished."""
     with subject(17) as program:
         client = attach(program, 17, configure=False)
         time.sleep(6)  # longer than the handshake may take
@@ -273,7 +273,7 @@ def test_attaching_again_and_again_leaves_no_class_and_no_thread_more(subject: S
             client.close()
             agent_threads_end(program)
         assert len({agent_classes for _, agent_classes in counts[1:]}) == 1
-        # The JDK may load one of its classes late; one class for each attach would be four more.
+        # The JDK may load one of its classes late; if each attach loaded a class, there would be four more.
         assert counts[5][0] - counts[1][0] < 4
 
 

@@ -86,7 +86,7 @@ def test_search_by_contents_of_the_class_file(
         client = attach(program, 17)
 
         def holding(*constants: bytes) -> set[str]:
-            """Leaves out the classes without a class file, which only the bytes of the JVM could show."""
+            """Leaves out the classes without a class file, such as lambdas: only the JVM has their bytes."""
             answer = client.search(kind, text, 100_000, constants=constants)
             return {class_.name for class_ in answer.classes if class_.modifiable and "Lambda" not in class_.name}
 

@@ -138,7 +138,7 @@ def test_prewoven_methods_take_their_places_without_a_question(jdk: int, subject
         client.weave(base)  # unchanged, as the JVM shows it
         prewoven, woven = counted_prewoven(client.asked[0].data, base, client.slot)
         witness.weaver = lambda question: question.data
-        witness.weave(*witness.ids("Subject$Base"))  # from now on it sees the first one's code
+        witness.weave(*witness.ids("Subject$Base"))  # from now on the witness sees the code of the client
         with Serving(witness):
             result = client.weave(base, prewoven=(prewoven,))
         assert (result.failures, result.waited_ns, len(client.asked)) == ((), 0, 1)

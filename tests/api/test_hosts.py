@@ -17,7 +17,7 @@ from tests.targets import PATIENCE
 
 @contextmanager
 def running(script: str, *names: str, fan_out: int = 10) -> Iterator[Hosts]:
-    """``script``: for a shell, in which ``$0`` is the name of the host."""
+    """``script``: a script of the shell, in which ``$0`` is the name of the host."""
     running = Hosts(
         dict.fromkeys(names, b"{}\n"), Reach(("sh", "-c", script), program="sh"), "btpy node", fan_out=fan_out
     )
@@ -117,7 +117,8 @@ exit 41
 
 
 def test_a_copy_of_btpy_arrives_whole_after_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No sign of life of the client comes between the steps and the copy. The first attempt says nothing to people."""
+    """The client sends no sign of life between the steps and the copy. The user sees no message of the first
+    attempt."""
     pushing = Pushing("python3")
     monkeypatch.setattr(Pushing, "copy", Copy(b"first\nsecond\n", b"x" * 100_000))
     script = f'if [ "$1" = "btpy node" ]; then echo "not found" >&2; exit 127; fi; {_TAKES_COPY}'

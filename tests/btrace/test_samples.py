@@ -50,7 +50,7 @@ def printed(script: str, *tasks: str, flags: tuple[str, ...] = (), java: tuple[s
 
 
 def ended(script: str, *flags: str, tasks: tuple[str, ...] = (), status: int = 0, java: tuple[str, ...] = ()) -> Tracer:
-    """For scripts that end by themselves."""
+    """The trace of a script that ends by itself."""
     with target(17, WORKSHOP, *tasks, classpath=[CLASSES], flags=java) as workshop:
         with tracing(workshop.pid, SAMPLES / f"{script}.bt", "--pending", *flags) as tracer:
             workshop.send()

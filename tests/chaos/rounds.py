@@ -97,7 +97,7 @@ def delayed(connection: socket.socket, random_: random.Random) -> socket.socket:
 
 
 class Server:
-    """The server, started again when a round has killed it. ``clocks``: its time of day can be changed."""
+    """The server, started again when a round has killed it. ``clocks``: whether its time of day can be changed."""
 
     def __init__(self, jdk: int, jar: Path, *, clocks: bool = False) -> None:
         self.jdk = jdk

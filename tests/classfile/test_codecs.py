@@ -170,7 +170,7 @@ def test_frames_survive(case: tuple[tuple[bytes, ...], list[Frame]]) -> None:
 
 
 def inserted(size: int, where: int, *, jumped_over: bool) -> Relocation:
-    """``size`` bytes before the instruction at ``where``, of code that has room for all offsets of frames."""
+    """``size`` bytes are inserted before the instruction at ``where``. The code has room for all offsets of frames."""
     instructions = [*range(where), *range(where + size, 70_000 + size)]
     references = instructions.copy()
     if not jumped_over:

@@ -16,7 +16,8 @@ from tests.classfile.strategies import Program, programs
 # Instructions that random code does not use, so that tests recognise insertions.
 blocks = st.integers(0, 9).map(lambda size: bytes((op.DCONST_0,) * size))
 Insertions = dict[int, tuple[bytes, bytes]]
-"""By number of the instruction: insertions that a jump to it skips, and insertions that such a jump runs."""
+"""The number of an instruction, and the code inserted before it: a jump to it skips the first part and runs the
+second."""
 
 insertions = st.dictionaries(st.integers(0, 29), st.tuples(blocks, blocks), max_size=6)
 

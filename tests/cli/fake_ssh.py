@@ -47,13 +47,14 @@ def fake_ssh(directory: Path) -> Iterator[dict[str, str]]:
 
 
 def pid_of(directory: Path, host: str) -> int:
-    """The process of btpy for a host, otherwise the process of the stand-in."""
+    """The pid of btpy on a host, or of the stand-in if btpy has not started there."""
     return int((directory / f"{host}.pid").read_text())
 
 
 @contextmanager
 def jvms_on(*hosts: str) -> Iterator[tuple[str, dict[str, Target]]]:
-    """A JVM for each host; yields the name that means it on its host, and the JVMs by their hosts."""
+    """Runs a JVM for each host. Yields the name of the target, by which each host finds its own JVM, and the JVMs by
+    host."""
     name = f"traffic-{uuid.uuid4().hex[:12]}"
     with ExitStack() as stack:
         yield (

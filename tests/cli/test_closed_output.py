@@ -94,7 +94,7 @@ def call(program: Target, times: int) -> None:
 
 
 def ends(kind: str) -> tuple[int, Any]:
-    """The end that btpy writes to, and a function that closes the other end."""
+    """The descriptor that btpy writes to, and a function that closes the other end."""
     if kind == "pipe":
         reader, writer = os.pipe()
         return writer, lambda: os.close(reader)

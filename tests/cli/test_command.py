@@ -13,7 +13,7 @@ import pytest
 from tests.jdks import javac_command
 from tests.targets import target
 
-UNUSED_PID = str(2**22 + 1)  # above the greatest that Linux gives
+UNUSED_PID = str(2**22 + 1)  # above the greatest pid that Linux gives
 
 
 def btpy(*arguments: str | int | Path, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:

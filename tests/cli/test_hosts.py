@@ -48,7 +48,7 @@ def on_hosts(directory: Path, hosts: str, *arguments: str) -> Iterator[Tracer]:
 
 
 def has_ended(pid: int) -> bool:
-    """This also holds if no process has waited for it."""
+    """Whether the process has ended, even if no process has waited for it."""
     try:
         return procfs.status(pid)["State"].startswith("Z")
     except OSError:

@@ -205,7 +205,7 @@ def _pod(name: str, phase: str) -> dict[str, object]:
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 @pytest.mark.parametrize("pods", ["-l app=shop -n prod -c app", "shop-1 -n prod"])
 def test_the_real_kubectl_takes_the_arguments(pods: str, tmp_path: Path) -> None:
-    """It asks an API server for the pods, and for the command in each that runs."""
+    """kubectl asks an API server for the pods, and then for the command in each running pod."""
     FakeApiServer.requests.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), FakeApiServer) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -47,7 +47,7 @@ def btpy(*arguments: Any) -> subprocess.Popen[str]:
 
 def traced(program: Target, script: str, until: str, *options: str) -> tuple[list[str], list[str]]:
     """Lines of both outputs of a run in which the program made 7 calls. The run ends once it has printed ``until``, or
-    after the calls if that is empty.
+    after the calls if ``until`` is empty.
     """
     with btpy(program.pid, "-e", script, "--budget", "off", "--hits", "0", *options) as run:
         assert run.stdout is not None

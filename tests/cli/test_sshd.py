@@ -33,7 +33,8 @@ def on_nodes(machines: Nodes, hosts: str, *arguments: str) -> Iterator[Tracer]:
 
 
 def left_alone(*machines: Node, connected: bool = True) -> None:
-    """No process of btpy and no probe; no connection, either, unless the network was cut: sshd waits for minutes."""
+    """No process of btpy, probe or connection is left. After the network was cut, sshd keeps connections for
+    minutes."""
     for node in machines:
         waited(lambda node=node: not node.of_btpy and not node.sessions, f"btpy is left on {node.name}")  # type: ignore[misc]
         if connected:
@@ -77,7 +78,7 @@ def test_a_client_that_is_killed_leaves_no_process_and_no_probe(three: tuple[Nod
 
 
 def test_a_host_without_btpy_gets_it_by_push(three: tuple[Nodes, dict[str, Target]]) -> None:
-    """It runs in the host's own Python, without the packages of this one."""
+    """btpy runs in the host's own Python, without the packages of the client's Python."""
     machines, jvms = three
     machines["web1"].program("btpy", "#!/bin/sh\nexit 127\n")
     _pushed(machines, {"web1": jvms["web1"]}, "MB of btpy sent")
@@ -127,7 +128,7 @@ def _pushed(machines: Nodes, jvms: dict[str, Target], sent: str) -> None:
 def test_an_end_at_any_moment_leaves_no_process_and_no_probe(
     number: signal.Signals, push: tuple[str, ...], three: tuple[Nodes, dict[str, Target]]
 ) -> None:
-    """From the start of the client to some seconds after the probes are in."""
+    """btpy ends at moments from the start of the client to some seconds after the probes are in."""
     machines, _ = three
     if push:
         machines["web1"].program("btpy", "#!/bin/sh\nexit 127\n")
@@ -143,8 +144,8 @@ def test_an_end_at_any_moment_leaves_no_process_and_no_probe(
 @pytest.mark.proof
 @pytest.mark.timeout(1200)
 def test_twenty_hosts_with_a_hundred_jvms(tmp_path: Path) -> None:
-    """Counts are exact for the hosts that answered, and the others are told. Some machines are switched off, one is cut
-    from the network, on some btpy is stopped, one has another key, and one another version."""
+    """Counts are exact for the hosts that answered, and btpy names the other hosts. Some machines are switched off, one
+    is cut from the network, on some btpy is stopped, one has another key, and one another version."""
     _fleet(tmp_path, jvms=5, good=10, killed=5, unplugged=1, stalled=2)
 
 
@@ -211,7 +212,7 @@ def _fleet(directory: Path, *, jvms: int, good: int, killed: int, unplugged: int
 
 
 def _call(running: dict[str, list[Target]], names: Sequence[str], primes: Iterator[int]) -> Counter[str]:
-    """Lets each JVM of these machines call as often as the next prime says; the sum for each machine."""
+    """Lets each JVM of these machines make a prime number of calls. Returns the number of calls of each machine."""
     calls: Counter[str] = Counter()
     for name in names:
         for jvm in running[name]:

@@ -30,7 +30,7 @@ def nested() -> Iterator[Target]:
 
 
 def shape(tree: dict[str, Any]) -> dict[str, Any]:
-    """Method names alone; a loop appears once."""
+    """The tree with the names of methods alone. Calls of the same method in a loop become one entry."""
     return {call["method"]: shape(call) for call in tree["calls"]}
 
 

@@ -1,12 +1,12 @@
 """The diagnostics of the language's own examples, for a user who names the class path: btpy check FILE --cp …
 
-Where they differ from the definition of the language, which draws them by hand:
+The definition of the language draws them by hand. They differ from it in these places:
 
-- Columns count characters, and labels stand below what they are about (its columns of 2, 3b, 4, 5, 6 and 7 do not).
-- 3: a class path has no loaded classes, loaders or pid, and nothing is loaded later; a JVM gets the text as it is shown
-  there (``tests/live``).
-- 4: it says that the getter "reads a lazy collection". Bytecode shows only the called method and the place.
-- 8: SYNC_ENTER has a duration as well, as its table of variables says.
+- Columns count characters, and each label stands below its place. In 2, 3b, 4, 5, 6 and 7 the definition is not exact.
+- 3: a class path has no loaded classes, loaders or pid, and nothing is loaded later; the definition has the text for a
+  JVM (``tests/live``).
+- 4: the definition says that the getter "reads a lazy collection". Bytecode shows only the called method and the place.
+- 8: SYNC_ENTER has a duration as well, as the definition's own table of variables says.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from tests.cluster.nodes import Cluster, cluster
 
 @pytest.fixture(scope="session")
 def kubernetes() -> Iterator[Cluster]:
-    """With the images of the tests and the namespace ``prod``."""
+    """A cluster with the images of the tests and the namespace ``prod``."""
     with cluster() as running:
         if BTPY not in running.ctr("images", "list"):
             import_all(running)

@@ -1,8 +1,8 @@
 """A cluster of one node on this machine: etcd, the API server with its controllers and scheduler, containerd and
 kubelet. Its pods have a network of their own, a bridge on this machine. It has neither DNS nor services.
 
-It needs root, and the paths where containerd and kubelet keep their state, as on any node: btpy looks for names there.
-So only one cluster can run on a machine, and none where containerd already runs.
+The cluster needs root. containerd and kubelet keep their state at the usual paths, because btpy looks for names there.
+So a machine can run only one cluster, and none if it already runs containerd.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def why_not() -> str:
 
 @contextmanager
 def cluster() -> Iterator[Cluster]:
-    """A cluster whose node is ready; that of ``python -m tests.cluster``, if ``$BTPY_CLUSTER`` has its directory. Skips
-    the test where no cluster can run."""
+    """A cluster whose node is ready. If ``$BTPY_CLUSTER`` is the directory of the cluster of ``python -m
+    tests.cluster``, this is that cluster. Skips the test where no cluster can run."""
     if existing := os.environ.get("BTPY_CLUSTER"):
         yield Cluster(Path(existing), Path(existing) / f"{_ADMINISTRATOR}.json")
         return
@@ -210,7 +210,7 @@ def _api_server(directory: Path, etcd: str, port: int) -> dict[str, object]:
 
 
 def _kubelet(directory: Path, configurations: dict[str, Path], port: int) -> dict[str, object]:
-    """Writes its configuration, and returns its options."""
+    """Writes the configuration of kubelet, and returns its options."""
     settings = {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -268,7 +268,7 @@ def _configure(directory: Path, api: str) -> dict[str, Path]:
 
 
 def _client(api: str, user: str, token: str) -> dict[str, object]:
-    """A configuration of kubectl. The certificate of the API server is its own, on the loopback interface."""
+    """A configuration of kubectl. The API server has signed its certificate itself, so kubectl does not check it."""
     return {
         "apiVersion": "v1",
         "kind": "Config",
@@ -328,7 +328,7 @@ def _pause_image(directory: Path, pause: Path) -> Path:
 
 
 def image(archive: Path, name: str, base: str, files: dict[str, Sequence[Path]], entrypoint: Sequence[str]) -> Path:
-    """Makes an archive of an image. ``files``: what is copied into each of its directories."""
+    """Makes an archive of an image. ``files``: for each directory of the image, the files to copy into it."""
     container = _said("buildah", "from", "--pull-never", base)
     try:
         for target, sources in files.items():

@@ -29,13 +29,13 @@ class Pod:
         self._cluster = running
 
     def call(self, calls: int) -> None:
-        """The program Traffic calls its methods so often."""
+        """Lets the program Traffic call its methods this number of times."""
         self.program.send(f"call {calls}")
         assert self.program.wait_for("called") == f"called {calls}"
 
     @property
     def pid(self) -> int:
-        """Of its JVM, on the node."""
+        """The pid of its JVM on the node."""
         waited(lambda: self.row() is not None, f"the JVM of {self.name}")
         row = self.row()
         assert row is not None
@@ -44,13 +44,13 @@ class Pod:
         return pid
 
     def row(self) -> dict[str, Any] | None:
-        """Its line of ``btpy ps`` on the node."""
+        """The line of the pod in ``btpy ps`` on the node; None if there is none."""
         rows = [row for row in ps() if (row["namespace"], row["pod"]) == (NAMESPACE, self.name)]
         assert len(rows) <= 1
         return rows[0] if rows else None
 
     def assert_left_alone(self, sessions: int = 0) -> None:
-        """Its JVM has these sessions only, and no process of btpy runs in the pod."""
+        """Checks that its JVM has this number of sessions, and that no process of btpy runs in the pod."""
         pid = self.pid
         waited(lambda: describe(pid).session_count == sessions, f"a session is left in {self.name}")
         waited(lambda: not self.processes_of_btpy(), f"left in {self.name}: {self.processes_of_btpy()}")

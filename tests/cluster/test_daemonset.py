@@ -1,4 +1,4 @@
-"""examples/kubernetes/daemonset.yaml as it is, but for the name of the image."""
+"""examples/kubernetes/daemonset.yaml, unchanged except for the name of the image."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PORT = 4318
 
 @contextmanager
 def daemonset(kubernetes: Cluster) -> Iterator[str]:
-    """The name of its pod on the node, which runs."""
+    """Applies the manifest; yields the name of its pod on the node, once the pod runs."""
     text = (KUBERNETES / "daemonset.yaml").read_text()
     assert text.count("image: btpy\n") == 1
     text = text.replace("image: btpy\n", f"image: {BTPY}\n")
@@ -47,7 +47,7 @@ def log(kubernetes: Cluster) -> str:
 
 
 def request(kubernetes: Cluster, orders: Pod, requests: int) -> None:
-    """The web server in the pod answers so many requests."""
+    """Lets the web server in the pod answer this number of requests."""
     ready = kubernetes.kubectl("logs", "-n", NAMESPACE, orders.name).split()
     port = ready[ready.index("ready") + 1]
     command = ["kubectl", "port-forward", "-n", NAMESPACE, f"pod/{orders.name}", f":{port}"]
@@ -64,7 +64,7 @@ def request(kubernetes: Cluster, orders: Pod, requests: int) -> None:
 
 
 def requests_of(running: Backend, pid: int) -> int:
-    """The requests of a JVM in the last report about it."""
+    """The number of requests of a JVM in the last report about it."""
     for resource, metric in reversed(running.reports):
         if metric.name == "btpy.requests" and attributes(list(resource.attributes))["process.pid"] == pid:
             return sum(int(point.count) for point in metric.exponential_histogram.data_points)
@@ -72,8 +72,8 @@ def requests_of(running: Backend, pid: int) -> int:
 
 
 def warmed_up(kubernetes: Cluster, orders: Pod, running: Backend) -> None:
-    """The web server answers one request that is counted. It loads its classes with the first one, and a busy machine
-    may let that one pass without a probe."""
+    """Sends requests until one is counted. The web server loads its classes with the first request, and on a busy
+    machine that request may pass without a probe."""
     for _ in range(3):
         request(kubernetes, orders, 1)
         with contextlib.suppress(AssertionError):
@@ -108,7 +108,8 @@ def test_standing_probes_follow_the_pods_that_a_rule_names(kubernetes: Cluster, 
 
 
 def looked_at(kubernetes: Cluster, btpy: str, orders: Pod, requests: int) -> list[str]:
-    """What ``btpy pod/NAME`` prints in the pod of the DaemonSet, while the web server answers so many requests."""
+    """The output of ``btpy pod/NAME`` in the pod of the DaemonSet, while the web server answers this number of
+    requests."""
     words = ["-n", "btpy", "exec", btpy, "--", "btpy", f"pod/{orders.name}", "-e", "Served::work { @n = count() }"]
     command = ["kubectl", *words, "--for", "20s", "--budget", "off"]
     looking = Target(command, {**os.environ, **kubernetes.environment})

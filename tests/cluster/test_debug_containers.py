@@ -75,7 +75,8 @@ def test_the_plugin_runs_the_image(kubernetes: Cluster, tmp_path: Path) -> None:
 
 
 def plugged_in(kubernetes: Cluster, words: str, script: Path, *more: str) -> Target:
-    """``kubectl btpy`` once its probes are in. kubectl becomes the plugin: it has the same pid."""
+    """Starts ``kubectl btpy`` and waits for its probes. kubectl becomes the plugin, so the plugin has the pid of
+    kubectl."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, **kubernetes.environment, "PATH": path, "NO_COLOR": "1"}
     plugin = Target(["kubectl", "btpy", *words.split(), str(script), "--budget", "off", *more], env)

@@ -1,4 +1,4 @@
-"""The commands of the pages about Kubernetes, typed as they stand in a cluster with the pods that the pages name."""
+"""The commands of the pages about Kubernetes, typed without a change in a cluster with the pods that the pages name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def on_page(beginning: str) -> list[str]:
 
 @pytest.fixture
 def env(kubernetes: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
-    """As an administrator who works in the namespace ``prod`` and in a directory with ``slow.bt``."""
+    """The environment of an administrator who works in the namespace ``prod`` and in a directory with ``slow.bt``."""
     configuration = json.loads(kubernetes.configuration.read_text())
     configuration["contexts"][0]["context"]["namespace"] = NAMESPACE
     (tmp_path / "config").write_text(json.dumps(configuration))
@@ -46,8 +46,8 @@ def env(kubernetes: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def traced(command: str, env: dict[str, str | None], pods: Sequence[Pod], sessions: int = 0) -> str:
-    """The screen after the command, during which the program in each pod makes its calls, and Ctrl-C. ``sessions``: of
-    the daemon in each JVM."""
+    """The screen after Ctrl-C has ended the command. While the command runs, the program in each pod makes its calls.
+    ``sessions``: the number of sessions that the daemon has in each JVM."""
     with terminal(["sh", "-c", f"exec {command}"], env=env, columns=200, lines=40) as screen:
         screen.wait_for(re.compile(r"btpy: (\d+ probe|tracing)"), patience=PATIENCE)
         for one in pods:

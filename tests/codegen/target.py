@@ -44,7 +44,8 @@ class ProbeErrorCount:
 
 @dataclass(frozen=True)
 class Asked:
-    """A request to the event thread: kind 0 prints maps, 1 exits; ``maps``: each with its flag, −1: none."""
+    """A request to the event thread: kind 0 prints maps, 1 exits. ``maps``: the id of each map with its flag; −1 fills
+    up the list."""
 
     kind: int
     template: int

@@ -104,7 +104,8 @@ def test_arithmetic_edges(
 @pytest.mark.parametrize("negated", [False, True])
 @pytest.mark.parametrize("boxed", [False, True])
 def test_nan_is_unordered(jvm17: Target, operator: str, negated: bool, boxed: bool) -> None:
-    """Both forms of a compiled comparison, jump if and jump unless, and the run-time comparison, on both sides."""
+    """NaN on each side of a compiled comparison, in both forms (jump if, jump unless), and of the run-time
+    comparison."""
     nan = float("nan")
     for left, right in ((nan, 1.0), (1.0, nan), (nan, nan)):
         operands = [trees.argument(index, "D") for index in range(2)]

@@ -197,7 +197,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class Fault:
-    """The damage by an error at these places."""
+    """The damage that an error at these places has caused."""
 
     places: tuple[str, ...]
     what: str

@@ -146,8 +146,8 @@ def test_the_long_form_of_an_abbreviation(shop: Shop) -> None:
     "word", ["", "c", "com.", "PrEn", "P", "pricing", "c.a.s.PrEn", "Nothing.At.All", "HttpServer"]
 )
 def test_few_of_many_classes_are_looked_at(word: str) -> None:
-    """The classes with the word's first letter, or below its first package. Counts calls: a search of all classes would
-    make one for each class. Ten thousand calls take about a millisecond.
+    """btpy looks only at the classes with the word's first letter, or below its first package. The test counts calls: a
+    search of all classes would make one for each class. Ten thousand calls take about a millisecond.
     """
     known_classes = Large(classes := 30_000)
     suggestions = suggest(word)

@@ -30,7 +30,8 @@ NOBODY = 65534
 CALLS = 1009
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 BTPY_AS_NOBODY = (*AS_NOBODY, "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
-"""The Python that runs the tests may be in a directory that only root can read. The capability opens no process."""
+"""The Python that runs the tests may be in a directory that only root can read; the capability lets btpy read it. The
+capability gives no access to other processes."""
 NEW_TMP = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o mode=1777 none /tmp && exec "$@"', "sh")
 OWN_USERS = ("unshare", "--user", "--map-root-user", "--mount")
 
@@ -107,8 +108,8 @@ def nothing() -> Iterator[None]:
 def readable_cache() -> Iterator[None]:
     """Lets other users pass the directories above the JDKs and classes of the tests, and above this interpreter.
 
-    Only one test at a time: parallel tests would close directories that another test needs open. The same holds for
-    :func:`passable`, which tests use inside of this.
+    Only one test at a time uses this: at its end it closes directories that a parallel test could still need. Tests use
+    :func:`passable` inside of this block, so the same holds there.
     """
     with (cache() / "readable.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

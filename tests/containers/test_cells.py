@@ -93,7 +93,7 @@ def test_a_jvm_in_a_sandbox_of_bubblewrap_is_traced() -> None:
 
 
 def test_a_tmp_that_is_a_symbolic_link_is_resolved_in_the_targets_own_root(tmp_path: Path) -> None:
-    """An absolute link means a directory of the container, not the one of that name here."""
+    """An absolute link leads to a directory of the container, not to the directory of that name on this machine."""
     with container(tmp_path, user=0, tmp="/elsewhere") as inside, cell(17, prefix=inside) as target_cell:
         assert not Path("/elsewhere").exists()
         assert_traced(target_cell)
@@ -291,7 +291,7 @@ def test_a_jvm_that_is_stopped_during_the_attach_is_reported_and_no_file_stays_w
 
 
 def test_an_attach_file_that_was_left_is_used_and_removed() -> None:
-    """An old attach file of a killed delegate, for which no process waits."""
+    """A killed delegate has left an old attach file; no process waits for it."""
     with counted(17) as target:
         left = Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}")
         left.touch(mode=0o600)
@@ -303,8 +303,8 @@ def test_an_attach_file_that_was_left_is_used_and_removed() -> None:
 
 
 def test_an_attach_file_that_was_left_beside_a_listening_jvm_is_removed() -> None:
-    """The file of a delegate that was killed after the signal is old, and no process waits for it. A young file has a
-    client."""
+    """An old file is from a delegate that was killed after the signal; no process waits for it. A client still waits
+    for a young file."""
     with counted(17) as target:
         process = processes.describe(target.pid)
         attach.wake(process)
@@ -352,7 +352,7 @@ def test_a_jvm_that_stays_frozen_keeps_no_attach_file(monkeypatch: pytest.Monkey
 
 
 def test_what_was_opened_by_a_pid_that_is_free_again_is_not_used() -> None:
-    """The target ends, and another process may get its pid, while its directories are being opened."""
+    """The target ends while btpy opens its directories, and another process may get its pid."""
     with counted(17) as target:
         process = processes.describe(target.pid)
         opened = files.open_directory
@@ -370,7 +370,7 @@ def test_what_was_opened_by_a_pid_that_is_free_again_is_not_used() -> None:
 
 
 def test_the_socket_of_another_user_is_named_and_not_connected_to() -> None:
-    """In a /tmp with the sticky bit the target's user cannot remove it."""
+    """In a /tmp with the sticky bit the target's user cannot remove the socket."""
     with cell(17, prefix=AS_NOBODY, readable=True) as target_cell:
         path = Path(f"/tmp/.java_pid{target_cell.process.pid}")
         path.unlink(missing_ok=True)  # a killed JVM with the same pid leaves one
@@ -387,7 +387,7 @@ def test_the_socket_of_another_user_is_named_and_not_connected_to() -> None:
 
 
 def test_two_clients_send_one_signal() -> None:
-    """A JVM that already listens would answer the second by a thread dump."""
+    """A JVM that already listens would answer the second signal with a thread dump."""
     for _ in range(5):
         with counted(17) as target:
             process = processes.describe(target.pid)

@@ -25,7 +25,7 @@ pytestmark = [needs_root, pytest.mark.proof]
 KUBERNETES = ROOT / "examples" / "kubernetes"
 SCRIPT = "Counted::step { @n = count() }"
 DEBUGGING = ["CAP_SYS_PTRACE", "CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_DAC_OVERRIDE", "CAP_CHOWN", "CAP_FOWNER"]
-"""Of a debug container by `kubectl debug --profile=general`: those of a usual container, and SYS_PTRACE."""
+"""The capabilities of a debug container by `kubectl debug --profile=general`: the usual ones, and SYS_PTRACE."""
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,8 @@ def running(
     image: Path, directory: Path, arguments: Sequence[str], capabilities: Sequence[str], *, pids: str, **mounts: Path
 ) -> Iterator[Target]:
     """``btpy arguments`` in a container with a root directory that cannot be written. ``pids``: the path of its pid
-    namespace; empty: that of the node. ``mounts``: by the names of files below /etc/btpy/probes.d.
+    namespace; empty for the namespace of the node. ``mounts``: the files to mount, by their names below
+    /etc/btpy/probes.d.
     """
     subprocess.run(["runc", "spec"], cwd=directory, check=True)
     specification = json.loads((directory / "config.json").read_text())
@@ -100,7 +101,7 @@ def capabilities_of_the_manifest() -> list[str]:
 
 @contextmanager
 def jvm(directory: Path) -> Iterator[Cell]:
-    """In a container of its own."""
+    """A JVM in a container of its own."""
     directory.mkdir()
     with container(directory, user=1000) as inside, cell(17, prefix=inside, readable=True) as jvm_cell:
         yield jvm_cell

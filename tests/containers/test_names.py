@@ -1,5 +1,5 @@
-"""Containers and pods of runc, in control groups that are named as Docker and kubelet name them: btpy ps shows them,
-and their names mean the JVM there.
+"""Containers and pods of runc, in control groups with the names that Docker and kubelet give. btpy ps shows the
+containers and pods, and their names select the JVM inside.
 """
 
 from __future__ import annotations

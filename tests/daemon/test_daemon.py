@@ -75,7 +75,7 @@ def btpy(*arguments: Any) -> str:
 
 
 def count(running: Backend, name: str, pid: int) -> int:
-    """The last value of a map that one JVM reported; 0: none."""
+    """The last value of a map that one JVM reported; 0 if it has reported none."""
     for resource, metric in reversed(running.reports):
         if metric.name == f"btpy.{name}" and attributes(list(resource.attributes))["process.pid"] == pid:
             return sum(int(point.as_int) for point in metric.sum.data_points)

@@ -94,8 +94,8 @@ def encode_content(
     weights: bytes | None = b"\0\0\0\0",
     exemplars: bytes = b"\0\0\0\0",
 ) -> bytes:
-    """``entries``: each key, then an encoded value, or cells, and values if the kind has them.
-    ``weights``: the weights of each entry; None: the map has plain values."""
+    """``entries``: each key with its encoded value; for some kinds, cells (and then values) take the place of the
+    value. ``weights``: the weights of each entry; None: the map has plain values."""
     entries = list(entries)
     data = struct.pack(">IQQQIQQII", map_id, full, 0, *skips, 0, len(entries))
     for key, rest in entries:

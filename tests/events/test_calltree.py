@@ -51,7 +51,7 @@ def test_calls_are_assembled_into_their_tree(plan: Plan, late: int) -> None:
 
 
 def numbered(plan: Plan, path: str = "") -> Plan:
-    """The same with a different name for every call."""
+    """The same plan with a different name for every call."""
     return path + plan[0], [numbered(child, f"{path}{plan[0]}{at}") for at, child in enumerate(plan[1])]
 
 

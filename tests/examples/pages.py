@@ -64,7 +64,7 @@ class Command(NamedTuple):
         return f"{self.block.page.relative_to(ROOT)}:{self.line}"
 
     def words(self) -> list[str]:
-        """The words of its first program, without a comment and without what follows ``|`` or ``>``."""
+        """The words of the first program of the line, without a comment and without the part after ``|`` or ``>``."""
         lexer = shlex.shlex(self.text, posix=True, punctuation_chars="|>")
         lexer.whitespace_split = True
         return list(itertools.takewhile(lambda word: word not in ("|", ">", ">>"), lexer))

@@ -59,9 +59,11 @@ NOT_RUN = {
     "docs/terminal.md": 3,
     "docs/testing.md": 1,
 }
-"""The number of blocks of a page that cannot be run. Each further block needs a change here, which a reviewer sees."""
+"""For each page, the number of blocks that cannot be run. A new block of this kind needs a change here, so that a
+reviewer sees it."""
 GENERATED = {"docs/commands.md", "docs/libraries.md"}
-"""Usage lines and examples of the help, which tests/cli holds, and output of libraries, which tests/probes compares."""
+"""Pages whose blocks other tests check: tests/cli the usage lines and examples of the help, tests/probes the output of
+libraries."""
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 COMMANDS = [command for block in BLOCKS if block.language in ("console", "sh") for command in commands(block)]
@@ -308,7 +310,8 @@ FILLED = {"@lat": "n=", ":probes": r"quote .*/s +[\d.]+[nu]s.*(?s:.*)gc_calls\.e
 
 
 def test_the_prompt(tmp_path: Path) -> None:
-    """In a shop of its own: the commands of other pages have classes of the JDK loaded that are not loaded here."""
+    """Uses a shop of its own: in the common shop, the commands of other pages have made the JDK load further
+    classes."""
     (block,) = [block for block in BLOCKS if block.language == "prompt"]
     transcript = block.text.splitlines()
     entries = [line.removeprefix("OrderApp> ") for line in transcript if line.startswith("OrderApp> ")]

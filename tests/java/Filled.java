@@ -2,8 +2,8 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
 /**
- * Fills its heap with live objects until this number of KiB is free, and reports that. For every line of its input it calls a method as
- * often as the line says, which makes a little garbage, and prints the sum.
+ * Fills its heap with live objects until this number of KiB is free, and reports that. For every line of its input it
+ * calls a method as often as the line says, and prints the sum. Each call makes a little garbage.
  */
 public final class Filled {
     private static Object[] kept = {};

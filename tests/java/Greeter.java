@@ -1,4 +1,4 @@
-/** The smallest target: greets once for each line of stdin after the first, and ends with it. */
+/** The smallest target: greets once for each line of stdin after the first, and ends when stdin ends. */
 public final class Greeter {
     private int greeted;
 

@@ -33,7 +33,7 @@ public class HandOvers {
     static final ExecutorService POOL = Executors.newFixedThreadPool(5);
     static final ScheduledExecutorService SCHEDULED = Executors.newScheduledThreadPool(3);
     static final ForkJoinPool FORKS = new ForkJoinPool(4);
-    /** Its thread was started, and works, for no request. */
+    /** No request started its thread, and the thread works for no request. */
     static final ExecutorService OTHERS = Executors.newSingleThreadExecutor();
     static final Timer TIMER = new Timer(true);
     static final Map<String, HandOver> KINDS = new LinkedHashMap<>();

@@ -12,8 +12,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Loads many classes in many threads at once: threads, classes, then the directory of Guest.class, of which all are copies
- * with names of five characters (G0000, G0001, …). Every thread creates an object of each class and runs it, in its own order.
+ * Loads many classes in many threads at once. Arguments: the number of threads, the number of classes, and the
+ * directory of Guest.class. The classes are copies of Guest with names of five characters (G0000, G0001, …). Every
+ * thread creates an object of each class and runs it, in its own order.
  */
 public final class Storm {
     private Storm() {}

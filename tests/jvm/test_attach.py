@@ -131,7 +131,7 @@ def test_java_home_comes_first_then_the_path(monkeypatch: pytest.MonkeyPatch, tm
     ],
 )
 def test_a_jvm_that_refuses_is_not_disturbed(jdk: int, flag: str, code: str) -> None:
-    """The attach mechanism would have sent SIGQUIT, on which a JVM with it disabled dumps its threads."""
+    """The Attach API would have sent SIGQUIT. A JVM whose attach mechanism is disabled dumps its threads on SIGQUIT."""
     with counted(jdk, flag) as target:
         with pytest.raises(AttachError) as caught:
             Session.attach(target.pid)

@@ -168,7 +168,7 @@ def describe_this() -> JvmProcess:
 
 
 def test_a_java_that_does_not_start_is_done_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Unless the user has asked for it."""
+    """btpy attaches without Java, unless the user has asked for Java."""
     library = tmp_path / "lib" / "server" / "libjvm.so"
     library.parent.mkdir(parents=True)
     library.write_bytes(b"no library")

@@ -188,7 +188,8 @@ def test_the_bundle_of_a_container_names_pod_and_image(runtime: str, tmp_path: P
 def test_a_container_with_the_pids_of_the_machine_reads_the_files_of_the_machine(
     holder: int, status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the root directory of process 1 or of the runtime above the process, if they are in the first namespaces."""
+    """btpy finds the files through process 1 or the container runtime above the process, if these are in the first
+    namespaces."""
     directory = proc(tmp_path, groups=IN_POD) / str(holder)
     (directory / "ns").mkdir(parents=True)
     for name in ("pid", "user"):
@@ -259,7 +260,7 @@ def test_state_that_others_can_write_is_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", ["in a node that is a container", "docker, rootless"])
 def test_a_container_that_no_runtime_of_this_machine_made_gets_no_name_of_one(case: str, tmp_path: Path) -> None:
-    """A container or a user that may make control groups could choose the id of another container."""
+    """A container, or a user who may create control groups, could choose the id of another container."""
     proc(tmp_path, groups=GROUPS[case][0])
     write(tmp_path, BUNDLES["containerd"], {"annotations": ANNOTATIONS["containerd"]})
     write(tmp_path, f"var/lib/docker/containers/{ID}/config.v2.json", {"Config": {"Image": "acme/shop:17"}})

@@ -55,7 +55,7 @@ def test_a_name_has_to_be_that_of_one_jvm() -> None:
             find("twin")
         assert caught.value.code == "BT512"
         assert [str(target.pid) in " ".join(caught.value.help) for target in (one, two)] == [True, True]
-        assert find("twin-1").pid == one.pid  # its whole name, although it is a part of the other name
+        assert find("twin-1").pid == one.pid  # its whole name, although the other name contains it
         assert find("win-12").pid == two.pid
         with pytest.raises(AttachError) as caught:
             find("triplet")
@@ -206,7 +206,8 @@ sys.stdin.read()
 
 @pytest.mark.parametrize("libjvm_first", [True, False])
 def test_openj9_is_refused_by_name_and_gets_no_signal(libjvm_first: bool, tmp_path: Path) -> None:
-    """It has a libjvm.so too, and writes a dump on SIGQUIT. The system lists what is mapped by address."""
+    """OpenJ9 has a libjvm.so, too, and writes a dump on SIGQUIT. The system lists mapped files by address, so either
+    library may come first."""
     libraries = [tmp_path / "lib" / "default" / name for name in ("libjvm.so", "libj9vm29.so")]
     libraries[0].parent.mkdir(parents=True)
     for library in libraries:

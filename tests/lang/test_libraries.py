@@ -302,7 +302,8 @@ def test_a_table_of_a_library_is_ordered_by_its_own_maps(files: Files, by: str) 
 
 
 def test_a_directory_that_cannot_be_looked_at_has_no_libraries(tmp_path: Path) -> None:
-    """Such as that of the client in a run on another host, as a user who cannot enter it."""
+    """For example: the directory belongs to the client, btpy runs on another host, and its user there cannot enter
+    it."""
     assert not [
         library for library in Libraries((tmp_path / ("x" * 300),)).all() if library.path.is_relative_to(tmp_path)
     ]

@@ -101,7 +101,7 @@ def test_refused_elsewhere(script: str, code: str) -> None:
 OWN = r"Let|Collect|(Map|Thread|Scoped|State|Flow|Aggregate|Emit|Print|Flush|Table|Plot|Warn)\w*"
 """Statements that change only state of btpy: variables, maps, records."""
 RECORDED = "WriteJfr"
-"""Its events are in the recordings that somebody has started in the target."""
+"""A statement whose events go into the recordings that somebody has started in the target."""
 CONTROL = r"If|For\w*|Evaluate|Stop|Leave|Subscriber|ExitSession|Send|Disable\w*"
 PERMITTED = "HeapDump"
 

@@ -71,7 +71,7 @@ def test_a_client_that_is_stopped_for_a_while(busy: Target, tmp_path: Path) -> N
     client = started(busy, output)
     waited(lambda: output.exists() and output.stat().st_size > 100_000, "nothing is written")
     client.send_signal(signal.SIGSTOP)
-    time.sleep(2)  # a part of a lease of ten seconds
+    time.sleep(2)  # less than the lease of ten seconds
     client.send_signal(signal.SIGCONT)
     size = output.stat().st_size
     waited(lambda: output.stat().st_size > size + 100_000, "it does not go on")

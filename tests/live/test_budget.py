@@ -52,7 +52,7 @@ PRIME = 26_113
 
 
 def holds(interval: list[float | None], exact: float, *, times: int = 1) -> bool:
-    """Whether the exact figure lies in the interval, widened ``times`` times."""
+    """Whether the exact figure lies in the interval after its width was multiplied by ``times``."""
     low, high = interval
     slack = (high - low) * (times - 1) / 2 if low is not None and high is not None else 0.0
     return (low is None or low - slack <= exact) and (high is None or exact <= high + slack)

@@ -264,7 +264,7 @@ def test_mission_control_reads_as_many_events_with_units(jdk: int, tmp_path: Pat
 
 
 def test_events_of_functions_subscribers_and_timers(tmp_path: Path) -> None:
-    """All handlers of a script can write them, also on the thread of btpy."""
+    """All handlers of a script can write events, also handlers that run on btpy's own thread."""
     script = """
     fn told(int number) { jfr("com.acme.Told", number=number) }
     FlightOrders::order as placed {
@@ -292,7 +292,7 @@ def test_events_of_functions_subscribers_and_timers(tmp_path: Path) -> None:
 
 
 def test_events_are_written_by_many_threads_and_virtual_ones(tmp_path: Path) -> None:
-    """None is lost, and the thread of each is the one that ran the method."""
+    """No event is lost, and the thread of each event is the thread that ran the method."""
     file = tmp_path / "run.jfr"
     classes = compiled([JAVA / "Gate.java", JAVA / "jfr" / "FlightThreads.java"], release=11)
     with target(21, "FlightThreads", "7", "1009", classpath=[classes]) as running:

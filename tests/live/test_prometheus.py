@@ -53,7 +53,7 @@ def fetched(url: str, **headers: str) -> str:
 
 
 def scraped(url: str, **headers: str) -> Samples:
-    """Value by name and labels. The labels of the target are left out, but not its pid where it is ``pid``."""
+    """The values by name and labels, without the labels of the target (``service`` and ``pid``)."""
     text = fetched(url, **headers)
     families = openmetrics(text) if text.endswith("# EOF\n") else plain(text)  # type: ignore[no-untyped-call]
     samples: Samples = {}

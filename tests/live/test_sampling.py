@@ -42,12 +42,12 @@ def test_samples_of_busy_threads_add_up_to_the_processor_time_that_they_used(jdk
         before = burn(running, 100)  # loads the classes that the program needs
         used = before + burn(running, 1500)
         samples = dict(session.maps["@samples"])
-        cpu = dict(session.maps["@cpu"])  # a look may come between the two
+        cpu = dict(session.maps["@cpu"])  # a sample may come between the two readings
         assert set(cpu) == {"burner"}, "threads that wait, and those of btpy, are not busy"
         assert cpu["burner"] % 5_000_000 == 0, "each sample stands for a two hundredth of a second"
         assert samples["burner"] <= cpu["burner"] // 5_000_000 <= samples["burner"] + 2
-        # More would count time twice. A late sample counts all time since the last one, but the final sample may be
-        # missing.
+        # More samples would count time twice. A late sample counts all time since the last one, but the final sample
+        # may be missing.
         assert used / 2 < cpu["burner"] / 1e9 <= used + 0.005
         tops = dict(session.maps["@top"])
         assert samples["burner"] <= sum(tops.values()) <= samples["burner"] + 2

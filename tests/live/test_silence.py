@@ -93,7 +93,7 @@ def test_a_probe_that_can_never_fire_says_why(case: str, silent: Target) -> None
 
 
 def test_where_a_constructor_throws_there_is_no_object_to_be_seen(silent: Target) -> None:
-    """A method that returns has such a place."""
+    """The place where the constructor returns has an object, and btpy traces it."""
     script = (
         '@OnMethod(class="Silent", method="<init>", location=CALL(class="java.util.ArrayList", method="<init>", '
         "when=AFTER)) { print(target); }"
@@ -217,7 +217,7 @@ def test_a_late_class_that_lacks_the_place_is_reported(
 
 
 def runnable() -> ClassBuilder:
-    """A Runnable without its method."""
+    """A class that implements Runnable without the method run()."""
     guest = ClassBuilder("Guest", major=52, super_name="java/lang/Object", interfaces=("java/lang/Runnable",))
     plain = guest.method(ACC_PUBLIC, "<init>", "()V")
     plain.local(op.ALOAD, 0)

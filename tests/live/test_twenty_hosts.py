@@ -1,6 +1,7 @@
 """DuckDB and Spark give the same answers about the files of 20 hosts as btpy's own merge while the hosts ran.
 
-``BTPY_PARQUET_EVENTS=10000000 python -m pytest -s -m proof tests/live/test_twenty_hosts.py`` has ten million events.
+``BTPY_PARQUET_EVENTS=10000000 python -m pytest -s -m proof tests/live/test_twenty_hosts.py`` runs the test with ten
+million events.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ HOSTS = [f"web{number:02}" for number in range(1, 21)]
 TURN = 1009
 """The calls of a host before the next host's turn."""
 AHEAD = 200_000
-"""So many events of all hosts can wait for the client."""
+"""The number of events of all hosts that may wait for the client."""
 OVERLOAD = 1_000_003
 """The calls of the last host while its btpy is stopped, so that events are lost."""
 SCRIPT = """Traffic::serve @entry {
@@ -99,7 +100,7 @@ class Live:
 
 @dataclass
 class Fleet:
-    """A run on 20 hosts, its recordings, and the data sets that a replay of these wrote."""
+    """A run on 20 hosts, its recordings, and the data sets that a replay of the recordings wrote."""
 
     live: Live
     calls: Counter[str]
@@ -154,7 +155,8 @@ def tracing(directory: Path, name: str) -> Iterator[Live]:
 
 
 def _called(live: Live, targets: dict[str, Target], directory: Path) -> Counter[str]:
-    """The hosts call in turns, at different speeds, and never so fast that events are lost; then one is overloaded."""
+    """Lets the hosts call in turns, at different speeds, and so slowly that no event is lost. Then it overloads one
+    host."""
     calls: Counter[str] = Counter()
     while calls.total() < EVENTS:
         for number, (host, target) in enumerate(targets.items()):
@@ -171,7 +173,7 @@ def _called(live: Live, targets: dict[str, Target], directory: Path) -> Counter[
 
 
 def _replay(recordings: list[Path], *options: str) -> None:
-    """Tells the time and the most memory of a replay."""
+    """Prints the time and the highest memory use of a replay."""
     began = time.monotonic()
     command = [sys.executable, "-m", "btpy", "replay", *map(str, recordings), "--hits", "0", *options]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)

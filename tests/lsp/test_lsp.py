@@ -144,7 +144,7 @@ def test_the_encoding_of_positions_is_agreed_on(tmp_path: Path) -> None:
 
 def test_it_ends_at_once_though_the_pipe_stays_open() -> None:
     with editor() as at:
-        at.tell("exit")  # it comes without the earlier question, which is an error
+        at.tell("exit")  # without the request "shutdown" before it, which is an error
         assert at.process.wait(60) == 1
 
 

@@ -11,7 +11,7 @@ public class Injection {
     static final int NO_MORE_CALLS = 1;
 
     private static boolean on;
-    /** The point that must fail, and a later one; −1: none. */
+    /** The point that must fail, and a second point that must fail later; −1 means no point. */
     private static int first = -1;
     private static int second = -1;
     private static int mode;

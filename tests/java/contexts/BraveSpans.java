@@ -7,7 +7,7 @@ import brave.propagation.B3Propagation;
 import brave.propagation.CurrentTraceContext;
 import brave.propagation.ThreadLocalCurrentTraceContext;
 
-/** Spans of Brave with trace ids of 128 bits and of 64 bits, and of a thread-local that is inherited. */
+/** Spans of Brave with trace ids of 128 bits and of 64 bits, and spans in a thread-local that new threads inherit. */
 public final class BraveSpans {
     private static final BaggageField TENANT = BaggageField.create("tenant");
 
