@@ -354,10 +354,11 @@ def server_report(title: str, found: Sequence[Attached]) -> list[str]:
     return [
         f"**{title}.** WireMock with two clients in the same JVM, which takes {sample(lambda run: run.cores)} cores;"
         f" {first.methods:,} methods in"
-        f" {first.classes:,} loaded classes get two counters each; {len(found)} fresh JVMs, in each of them all four in"
-        f" turn. An agent of ours retransforms the same classes, {BATCH} a call: *identity* gives back the bytes that"
-        " it gets, *woven before* those that ASM wove in another JVM, *ASM in the JVM* weaves them there. *Until all is"
-        " in* is with the attach for btpy, and from the first line of the agent for the others.",
+        f" {first.classes:,} loaded classes get two counters each. {len(found)} fresh JVMs measure all four columns in"
+        f" turn. A test agent retransforms the same classes for the other three columns, {BATCH} classes a call:"
+        " *identity* gives back the bytes that it gets, *woven before* the bytes that ASM wove in another JVM, and *ASM"
+        " in the JVM* weaves in this JVM. *Until all is in* includes the attach for btpy; for the other columns it"
+        " starts with the first line of the agent.",
         "",
         f"| | {' | '.join(tracer.values())} |",
         "|---" * (len(tracer) + 1) + "|",

@@ -124,9 +124,9 @@ def report(effort: Effort, found: dict[str, Found], origin: str) -> str:
         origin,
         "",
         f"A thread calls a method {CALM:,} times a second for {effort.calm} s, then {HOT:,} times for {effort.hot} s,"
-        f" then {CALM:,} again, and works in the rest of the time. *Lost*: by how much its work per CPU second is less"
-        " than it is without a probe in the same second of the run, times the share of a core that the thread had;"
-        f" medians of {effort.rounds} rounds, which alternate. Below 0 is noise.",
+        f" then {CALM:,} again, and works in the rest of the time. *Lost* is the relative loss of work per CPU second,"
+        " compared with the same second without a probe, times the share of a core that the thread had. Figures are"
+        f" medians of {effort.rounds} rounds, which alternate. A value below 0 is noise.",
         "",
         "| % of one core lost | calm | first hot second | worst hot second after it | hot, mean | calm again |",
         "|---|---|---|---|---|---|",

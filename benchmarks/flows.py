@@ -1,14 +1,15 @@
-"""Servers under load with flows through every request, beside one without. A section of RESULTS.md.
+"""Servers under load with flows through every request, compared with the same servers without flows. A section of
+RESULTS.md.
 
     python benchmarks/flows.py [--quick] [--jdk 17] [--stdout] [wiremock] [tasks]
 
-WireMock, and a server that hands each request over three times, to two pools, answer two clients in their own JVM as
-fast as they can. Two JVMs of the server run side by side, so that other programs of the machine slow both down. The
-script is in one of them, and then in the other, and each measurement waits until the compilers rest. The result of a
-round is the ratio of the JVM with the script to the one without, as the geometric mean of both cases, so that the
-difference of the JVMs cancels out: the median of the rounds, the least, and the largest. Processor time is that of all
-threads but the compilers, with the clients and the agent. The JVMs start with btpy's agent, so that no compiled code is
-thrown away. The benchmark needs Maven.
+WireMock answers two clients in its own JVM as fast as it can, and so does a server that hands each request over three
+times, to two pools. Two JVMs of each server run side by side, so that other programs of the machine slow both down. The
+script is in one of them, and then in the other. Each measurement waits until the compilers rest. The result of a round
+is the ratio of the JVM with the script to the JVM without it: the geometric mean of both cases, in which the difference
+between the JVMs cancels out. A cell has the median of the rounds, the least, and the largest. Processor time is that of
+all threads except the compilers, so the clients and the agent are included. The JVMs start with btpy's agent, so that
+no compiled code is thrown away. The benchmark needs Maven.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def cpu(pid: int) -> float:
 
 
 def figures(jvms: Sequence[Target], effort: Effort) -> list[Figures]:
-    """Of JVMs that run side by side, in the same seconds."""
+    """The figures of JVMs that run side by side, in the same seconds."""
     time.sleep(effort.settle)
     for jvm in jvms:
         settled(jvm, effort.patience)

@@ -3,9 +3,9 @@
     python benchmarks/hosts.py [--quick] [--stdout]
 
 Each host is a set of namespaces with an OpenSSH server (``tests/nodes.py``), so this needs root. All hosts share the
-processors of this machine: the time to the first event of 100 JVMs is the time in which this machine attaches 100
-times, and not that of a fleet. The processor time of the client and of its ``ssh`` is what a fleet costs its user. The
-benchmark writes its section of RESULTS.md.
+processors of this machine: the time to the first event of 100 JVMs is that of 100 attaches on one machine, and not that
+of a fleet. The processor time of the client and of its ``ssh`` is what a fleet costs its user. The benchmark writes its
+section of RESULTS.md.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SCRIPT = 'Traffic::serve @return { @calls = count(); @took = hist(duration); emi
 SIZES, QUICK_SIZES = (1, 10, 50, 100), (1, 10)
 JVMS_OF_HOST = 5
 CALLS, EVENTS = 101, 10_000
-"""The calls of a JVM at once, and the least number of events of all JVMs together."""
+"""The number of calls that a JVM makes at once, and the least number of events of all JVMs together."""
 QUIET_SECONDS = 20.0
 PATIENCE = 300.0
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -47,8 +47,8 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Figures:
-    """``first``, ``all_of_them``: seconds until an event of one JVM, and of each JVM, was printed; ``started``,
-    ``quiet``: seconds of processor time of the client and its ``ssh``, until then, and for each second without events;
+    """``first``, ``all_of_them``: seconds until the first event was printed, and until each JVM had one; ``started``:
+    processor seconds of the client and its ``ssh`` until then; ``quiet``: the same for each second without events;
     ``event``: microseconds of the client for an event; ``ended``: seconds from Ctrl-C to the end.
     """
 
@@ -63,7 +63,8 @@ class Figures:
 
 
 class Client:
-    """``seen``: seconds from the start until the first event of each JVM was read; ``events``: their number."""
+    """``seen``: seconds from the start until the first event of each JVM was read; ``events``: the number of all events
+    read."""
 
     def __init__(self, machines: Nodes, hosts: str) -> None:
         command = [sys.executable, "-m", "btpy", "--hosts", hosts, "--ssh", machines.ssh, "--all", NAME, "-e", SCRIPT]
@@ -86,7 +87,7 @@ class Client:
 
     @property
     def processor_seconds(self) -> tuple[float, float]:
-        """Of the client, and of the commands that it runs."""
+        """Processor seconds of the client, and of the commands that it runs."""
         return _processor_seconds(self.process.pid), sum(map(_processor_seconds, _descendants(self.process.pid)))
 
     def wait_for(self, events: int) -> None:
@@ -97,7 +98,7 @@ class Client:
             time.sleep(0.02)
 
     def end(self) -> float:
-        """Interrupts it; returns the seconds until it has ended."""
+        """Interrupts the client; returns the seconds until it has ended."""
         began = time.monotonic()
         self.process.send_signal(signal.SIGINT)
         assert self.process.wait(PATIENCE) == 0
@@ -182,9 +183,9 @@ def main() -> None:
             results.origin(commandline.repeated(), java(17)),
             "",
             f"Up to {JVMS_OF_HOST} JVMs on a host. All hosts share the processors of this machine, so the times to the"
-            " first event are those of so many attaches to one machine. *Start* and *quiet* are processor time of the"
-            " client and of its `ssh`: until each JVM has had an event, and in each second without events, in which"
-            " each host sends its maps.",
+            " first event are those of this number of attaches on one machine. *Start* is the processor time of the"
+            " client, and of its `ssh`, until each JVM has had an event. *Quiet* is the same for each second without"
+            " events, in which each host sends its maps.",
             "",
             "| JVMs | hosts | first event | an event of each JVM | start | quiet | client, each event | end |",
             "|---|---|---|---|---|---|---|---|",

@@ -140,8 +140,8 @@ def main() -> None:
             "",
             "Milliseconds from the call of the probed method to its line on a pseudo terminal, over all firings of"
             f" {times} runs of {seconds:.0f} s; processor time of the client and of the agent's threads, of one core."
-            " The event thread of the agent looks at its buffers every 10 ms, while records come every 4 ms: half of"
-            " that is the larger part of the medians of a machine that is not busy.",
+            " The event thread of the agent looks at its buffers every 10 ms, or every 4 ms while records come; half of"
+            " this interval is most of the median on a machine that is not busy.",
             "",
             "| firings | n | median | p90 | p99 | max | client | agent |",
             "|---|---|---|---|---|---|---|---|",

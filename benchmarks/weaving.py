@@ -66,7 +66,7 @@ QUICK = Effort((20, 200), 3, 5)
 
 @dataclass(frozen=True)
 class Contender:
-    """``suffix``: follows the names of its weaving tasks. ``reads``: the tool is also measured in reading."""
+    """``suffix``: follows the names of its weaving tasks. ``reads``: whether the tool is also measured in reading."""
 
     name: str
     command: tuple[str, ...]
@@ -140,7 +140,7 @@ def compiled_wheel() -> Path | None:
 
 
 def new_compiler() -> Path | None:
-    """A compiler that knows java.lang.classfile: that of the tests, or any below /usr/lib/jvm."""
+    """A compiler that knows java.lang.classfile: the compiler of the tests, or any compiler below /usr/lib/jvm."""
     for path in (javac(), *sorted(Path("/usr/lib/jvm").glob("*/bin/javac"))):
         version_text = subprocess.run([path, "-version"], capture_output=True, text=True).stdout
         if int(version_text.split()[-1].partition(".")[0]) >= 24:

@@ -20,7 +20,7 @@ def free_port() -> int:
 
 
 def wait_until_it_listens(port: int, process: subprocess.Popen[bytes], patience: float) -> None:
-    """``patience``: seconds. Raises OSError if the program ends before, or takes longer."""
+    """Raises OSError if the program ends before it listens, or takes longer than ``patience`` seconds."""
     deadline = time.monotonic() + patience
     while True:
         try:

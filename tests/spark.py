@@ -55,7 +55,7 @@ def environment() -> Path:
 
 @contextmanager
 def spark(directory: Path) -> Iterator[Engine]:
-    """``directory``: of data sets, for the views of ``btpy help spark``."""
+    """``directory``: the directory of the data sets, for the views of ``btpy help spark``."""
     settings = {**_SETTINGS, "spark.btpy.directory": directory}
     command = [environment(), Path(__file__).parent / "spark_process.py"]
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYTHON"))}

@@ -1,5 +1,6 @@
-"""Answers statements of SQL with Spark in local mode. It runs in the environment of :mod:`tests.spark`, which has
-nothing of btpy: each line of standard input is JSON of ``sql``, each line of standard output JSON of its answer.
+"""Answers statements of SQL with Spark in local mode. It runs in the environment of :mod:`tests.spark`, which does not
+contain btpy. Each line of standard input is a JSON object with ``sql``; each line of standard output is the JSON object
+of an answer.
 """
 
 import json
@@ -26,7 +27,7 @@ def plain(value: object) -> object:
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what Spark says is no answer
+    os.dup2(2, 1)  # the messages of Spark are no answers
     settings = dict(argument.split("=", 1) for argument in sys.argv[1:])
     builder = SparkSession.builder.master("local[2]")
     for name, value in settings.items():

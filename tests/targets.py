@@ -149,9 +149,10 @@ def target(
     env: dict[str, str] | None = None,
     prefix: Sequence[str] = (),
 ) -> Iterator[Target]:
-    """Run class ``main`` on Java version ``jdk`` until the block ends; ``ready`` starts the line that says it is up.
+    """Run class ``main`` on Java version ``jdk`` until the block ends; ``ready`` starts the line that says that the
+    program is up.
 
-    ``agents``: pass -XX:+EnableDynamicAgentLoading from JDK 21 on (without it they warn on stderr, JEP 451).
+    ``agents``: pass -XX:+EnableDynamicAgentLoading from JDK 21 on; without it these JVMs warn on stderr (JEP 451).
     ``prefix``: a command that runs another command, such as ``setpriv``.
     """
     command = [*prefix, str(java(jdk)), "-Xmx256m", "-XX:+UseSerialGC", *_compiler_flags]

@@ -4,8 +4,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Calls a method with three arguments from several threads: a line "THREADS RATE MILLISECONDS" on standard input has
- * RATE calls a second made in all (0: as many as there can be), and prints how many were made and in how many ns.
+ * Calls a method with three arguments from several threads. A line "THREADS RATE MILLISECONDS" on standard input starts
+ * RATE calls a second in all (0: as many as possible). The answer is the number of calls and the time in ns.
  */
 public final class Firehose {
     private static final int SLICES = 1000;

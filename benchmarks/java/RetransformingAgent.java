@@ -36,8 +36,9 @@ import org.objectweb.asm.commons.Method;
  * that file, from this JVM or another one that ran the same program: the remaining work if the classes are already
  * woven.
  *
- * <p>Writes the number of classes; the ns from the start of the agent until all are retransformed; of that, in the calls; the longest time from
- * the last class of a batch to its end; the processor time of its thread; and the ns of putting back.
+ * <p>Writes the number of classes; the ns from the start of the agent until all are retransformed; of these, the ns in
+ * the calls; the longest time from the last class of a batch to its end; the processor time of its thread; and the ns
+ * of putting back.
  */
 public final class RetransformingAgent {
     private static volatile long answered;
@@ -105,7 +106,7 @@ public final class RetransformingAgent {
         }
     }
 
-    /** The time in the calls, and the longest from the last class of a batch to its end. */
+    /** The time in the calls, and the longest time from the last class of a batch to the end of the batch. */
     private static long[] retransform(Instrumentation instrumentation, List<Class<?>> found, int batch) throws Exception {
         long longest = 0;
         long begin = System.nanoTime();
@@ -178,7 +179,7 @@ public final class RetransformingAgent {
         }
     }
 
-    /** By internal name of the class; a line of the file is "class method", with the descriptor after the method's name. */
+    /** The methods by the internal name of their class. A line of the file is "class method", with the descriptor. */
     private static Map<String, Set<String>> methods(Path file) throws IOException {
         Map<String, Set<String>> methods = new HashMap<>();
         for (String line : Files.readAllLines(file)) {

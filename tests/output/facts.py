@@ -141,7 +141,8 @@ class Buckets:
 
 @dataclass(frozen=True)
 class Call:
-    """One call of ``step``. Times in ms since 1970; ``inner`` and ``outer``: ns within it and around it."""
+    """One call of ``step``. Times in ms since 1970; ``inner`` and ``outer``: its duration in ns, measured inside of it
+    and around it."""
 
     number: int
     before: int
@@ -272,8 +273,8 @@ def percentiles(values: Sequence[int], weight: int = 1) -> dict[str, Any]:
 
 
 def top(values: Sequence[int], most: int) -> dict[str, Any]:
-    """The expected content of a Space-Saving list with ``most`` places or more. Among equally frequent values, it has
-    the smallest.
+    """The expected content of a Space-Saving list with ``most`` places or more. Among equally frequent values, the list
+    has the smallest.
     """
     counts = Counter(values)
     ordered = sorted(counts, key=lambda value: (-counts[value], value))[:most]
@@ -295,7 +296,8 @@ def series(values: Sequence[int], first_ms: int, last_ms: int) -> dict[str, Any]
 
 @dataclass(frozen=True)
 class Padded:
-    """Equal to three numbers with this sum, the first of them 0: the run is shorter than an hour, but may touch two."""
+    """Equal to the sums of three hours, of which the first is 0: a run is shorter than an hour, but may touch two
+    hours."""
 
     total: int
 

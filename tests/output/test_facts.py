@@ -60,7 +60,8 @@ def runs(*arguments: Any, programs: int = 1, script: str = SCRIPT, code: int = 6
 
 
 def timed_lines(facts: Facts, first: Line) -> list[Line]:
-    """The lines with a time, in order. The event thread shows a map later, so the script asks in the last call."""
+    """The lines with a time, in order. The event thread shows a map with a delay, so the script asks for it in the last
+    call."""
     lines: list[Line] = []
     for call in facts.calls:
         head = {**first, "ts": call.time, "probe": "entry", "tid": facts.tid, "thread": THREAD}
@@ -261,8 +262,8 @@ def summed(lines: Sequence[Line]) -> list[Line]:
 
 
 def rated_of(lines: Sequence[Line]) -> int:
-    """The number of firings of the probe with a limit, by its map: at most once a second, and once more at the
-    beginning.
+    """The number of firings of the probe with a limit, as its map counts them: at most one a second, and one more at
+    the beginning.
     """
     (rated,) = [line["data"]["@rated"] for line in lines if "@rated" in line.get("data", ())]
     return int(rated)
@@ -553,7 +554,7 @@ def check_skipped(
 
 
 def check_tables(facts: Facts, found: dict[str, tuple[list[str], list[list[Any]]]], null: str | None) -> None:
-    """``null``: the text of null; None: cells are values."""
+    """``null``: the text of null; None if the cells are values."""
     rated = int(found["@rated"][1][0][0])
     expected = tables(facts, rated)
     assert found.keys() == expected.keys()

@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 JAVA = ROOT / "tests" / "probes" / "java"
 REQUESTS, CLIENTS = 401, 5
 FEW = 31
-"""Requests of the sample in `make test`, and for a library without one of its probes."""
+"""The number of requests of the sample in `make test`, and of each test of a library that lacks one of its probes."""
 
 SCRIPT = """
 HandingOver::handle { begin_flow(); flow.request = arg1; }
@@ -52,8 +52,8 @@ HandingOver::work {
   @seen[arg0, seen] = count();
 }
 """
-"""The library begins the flow of a record, so a record that is sent outside of a request has one. It is not the flow of
-the request that sends it."""
+"""The library begins a flow for each record, so a record that is sent outside of a request has a flow, too. The flow of
+a record is not that of the request that sends it."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Framework:
     main: str
     stack: str
     jdk: int = 21
-    beside: str = ""  # another program whose classes it uses
+    beside: str = ""  # another program whose classes this one uses
     renamed: tuple[tuple[str, str], ...] = ()  # packages in the source, and their names in this version
     begun_in: str = "HandingOver"  # the class in which a request begins
 
@@ -155,8 +155,8 @@ def running(framework: Framework, *arguments: str) -> Iterator[Target]:
 
 
 def traced(process: Target, script: str, requests: int) -> tuple[dict[str, int], dict[tuple[object, ...], object]]:
-    """Handles so many requests under a script. Returns the pieces of work of a request by the way in which they are
-    handed over, and the pieces that the script has seen."""
+    """Lets the program handle this number of requests under a script. Returns the number of pieces of work of a request
+    by the way in which they are handed over, and the pieces that the script has seen."""
     with Session.attach(process.pid) as session:
         session.deployer.load(program(script), missing="ignore", allow=["core"])
         process.send(f"{requests} {CLIENTS}")
@@ -215,7 +215,7 @@ def probes_of(library: str) -> tuple[str, list[str]]:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("library", sorted({framework.library for framework in FRAMEWORKS} - {"flows"}))
 def test_each_probe_is_needed(library: str) -> None:
-    """Without any of the probes of a library, some work has no flow or a wrong one."""
+    """If any one probe of a library is missing, some work has no flow or a wrong one."""
     head, probes = probes_of(library)
     frameworks = [framework for framework in FRAMEWORKS + OLDER if framework.library == library]
     not_needed = set()
@@ -251,8 +251,8 @@ Suspending::quote { @seen[arg1, flow.order == null ? "none" : flow.order == arg0
 @pytest.mark.proof
 @pytest.mark.parametrize("stack", ["coroutines110", "coroutines16"])
 def test_a_suspend_function_has_its_true_duration(stack: str) -> None:
-    """A call takes 5 ms of a processor, and suspends for 50 ms, and, if its number is even, for 30 ms; then it calls a
-    function that suspends for 10 ms. The caller has no flow, before and after."""
+    """A call takes 5 ms of processor time and suspends for 50 ms. If its number is even, it suspends for another 30 ms.
+    Then it calls a function that suspends for 10 ms. The caller has no flow before and after the call."""
     libraries = jars(stack)
     with (
         target(

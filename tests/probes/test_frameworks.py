@@ -20,14 +20,15 @@ from tests.tracer import tracing
 
 
 def versions(*of: tuple[int, str]) -> pytest.MarkDecorator:
-    """Decorator: run with each (Java version, stacks with blanks between); pairs after the first are long proofs."""
+    """Decorator: run with each pair of a Java version and stacks (separated by blanks); only the first is no long
+    proof."""
     marks: tuple[Any, ...] = ((), pytest.mark.proof)
     rows = [pytest.param(*row, id=row[1], marks=marks[min(place, 1)]) for place, row in enumerate(of)]
     return pytest.mark.parametrize(("jdk", "stacks"), rows)
 
 
 def counts_of(program: Target, word: str) -> list[int]:
-    """The numbers of the line in which a program prints the counts of a framework itself."""
+    """The numbers of the line in which a program prints the framework's own counts."""
     line = next(line for line in program.stdout if line.startswith(f"{word} "))
     return [int(number) for number in line.split()[1:]]
 
@@ -320,7 +321,7 @@ def test_grpc(jdk: int, stacks: str, tmp_path: Path) -> None:
             "shop.Orders/missing,UNIMPLEMENTED": 7,
             "shop.Orders/list,OK": 13,
         }
-        # A method that is not there has no call in the server.
+        # The server has no call for a method that it does not have.
         assert columns(tracer, "grpc.@server") == {
             "shop.Orders/place,OK": 53,
             "shop.Orders/place,INVALID_ARGUMENT": 11,

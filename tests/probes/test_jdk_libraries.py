@@ -14,7 +14,7 @@ from tests.tracer import Tracer, tracing
 
 
 def counts(tracer: Tracer, name: str) -> dict[str, Any]:
-    """The entries of a map that is printed, by key; for several figures only their count."""
+    """The entries of a printed map by key. An entry with several figures gives only its count."""
     return {
         key: value["count"] if isinstance(value, dict) else value for key, value in tracer.maps().get(name, {}).items()
     }

@@ -16,7 +16,7 @@ TOMCAT = ("org.apache.tomcat.embed:tomcat-embed-core:10.1.33", "org.apache.tomca
 
 
 def classes(name: str, *jars: Path, beside: Sequence[str] = ()) -> list[Path]:
-    """``beside``: the other programs whose classes it uses."""
+    """``beside``: the other programs whose classes the program uses."""
     own = [TESTS / "probes" / "java" / f"{source}.java" for source in (name, *beside)]
     sources = [TESTS / "java" / "Gate.java", *own]
     return [compiled(sources, classpath=jars), *jars]
@@ -33,7 +33,8 @@ def run(program: Target, tracer: Tracer) -> None:
 
 
 def columns(tracer: Tracer, name: str) -> dict[str, Any]:
-    """The entries of one map by key, from the last table that shows it; for several figures only their count."""
+    """The entries of one map by key, from the last table that shows it. An entry with several figures gives only its
+    count."""
     tables = [record["data"] for record in tracer.of("table")]
     rows = next(rows for rows in reversed(tables) if any(name in row for row in rows.values()))
     cells = {key: row[name] for key, row in rows.items() if row[name] is not None}

@@ -159,7 +159,7 @@ def test_a_recording_beside_a_closed_output_has_its_end(tmp_path: Path) -> None:
 
 
 def test_recordings_of_several_jvms_are_one_run(tmp_path: Path) -> None:
-    """Together they give the output of the run: events by their time, maps merged."""
+    """Together the recordings give the output of the run: events ordered by time, and merged maps."""
     script = "Traffic::serve @entry { @n = count(); @last = arg0; emit('served', n=arg0); }".replace("'", '"')
     live, file = tmp_path / "live", tmp_path / "run.btz"
     flags = ["-e", script, "--hits", 0, "-f", "ndjson", "-o", live, "--record", file]

@@ -38,7 +38,7 @@ COMMONS_LANG_SOURCES = "org.apache.commons:commons-lang3:3.17.0:jar:sources"
 
 @dataclass(frozen=True)
 class Program:
-    """``main``: a class, or the words for ``java`` in its place. ``classpath``: directories and jars.
+    """``main``: a class, or the arguments for ``java`` that replace the class. ``classpath``: directories and jars.
 
     ``modules``: modules of the JDK that are woven, too. ``results``: a pattern for the files that are the same after
     each run.
@@ -58,7 +58,7 @@ def _java(name: str, *libraries: str, flags: tuple[str, ...] = ()) -> Program:
 
 
 def javac_of_a_library() -> Program:
-    """The compiler of a JDK with the sources of commons-lang3."""
+    """The compiler of a JDK, which compiles the sources of commons-lang3."""
     sources = cache() / "sources" / "commons-lang3"
     with locked("sources"):
         if not sources.exists():
@@ -85,7 +85,8 @@ def kotlin() -> Program:
 
 
 def kotlin_classes(source: Path, *classpath: Path) -> Path:
-    """The directory with the classes of a file, which uses those of ``classpath`` and of the Kotlin library."""
+    """The directory with the classes of a file. The file may use the classes of ``classpath`` and of the Kotlin
+    library."""
     classpath = (*classpath, *map(artifact, KOTLIN_LIBRARY))
     key = hashlib.sha256(repr(list(map(str, classpath))).encode() + source.read_bytes()).hexdigest()[:32]
     out = cache() / "classes" / f"kotlin-{key}"

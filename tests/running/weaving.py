@@ -123,7 +123,7 @@ class _Weaver:
 
 
 def woven(program: Program, loaded: frozenset[str], java: Path, plan: Plan, directory: Path) -> Woven:
-    """The program with the plan woven into its classes and those of its modules that are in ``loaded``."""
+    """The program with the plan woven into its classes, and into the classes of its modules that are in ``loaded``."""
     directory.mkdir()
     weaver = _Weaver(plan)
     classpath = []
@@ -150,7 +150,7 @@ def woven(program: Program, loaded: frozenset[str], java: Path, plan: Plan, dire
 
 
 def _weave_jar(path: Path, out: Path, loaded: frozenset[str], weaver: _Weaver) -> None:
-    """Copies a jar without its signatures, which would be wrong for woven classes."""
+    """Copies a jar without its signatures: they would not fit the woven classes."""
     with zipfile.ZipFile(path) as jar, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as copy:
         for entry in jar.infolist():
             if entry.is_dir() or _SIGNATURE.fullmatch(entry.filename):

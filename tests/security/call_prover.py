@@ -5,7 +5,7 @@ class is known) and *fresh* (made by this call, so that no other thread knows it
 number or on the length of an array or a string: ``CONSTANT``, ``LINEAR`` in the length of an array or a string that the
 receiver or an argument holds, or ``ANY``. The prover refuses the method where it
 
-- calls a method of which more than the JDK's own implementations may run, or a native method without an axiom;
+- calls a method of which an implementation outside of the JDK may run, or a native method without an axiom;
 - enters a monitor of an object that is not fresh;
 - writes to an object that is not fresh, but for the fields in ``BENIGN``;
 - repeats something without a bound, recurs, or takes (in time or memory) more than ``LINEAR``;
@@ -13,7 +13,7 @@ receiver or an argument holds, or ``ANY``. The prover refuses the method where i
 
 Four tables, ``INITIALIZED``, ``CALLS``, ``NATIVES`` and ``BENIGN``, have the facts that class files cannot show, each
 line with its reason. The prover assumes that an application does not subclass a class of ``java.*`` whose constructors
-are not accessible, and that as many steps as an array that exists has elements are acceptable.
+are not accessible. A number of steps is acceptable if it is at most the length of an existing array.
 """
 
 from __future__ import annotations
@@ -409,7 +409,7 @@ def _descriptor(name: str) -> str:
 
 _EXITS = frozenset((op.MONITOREXIT, op.ALOAD, *range(op.ALOAD_0, op.ALOAD_3 + 1), op.ASTORE))
 _EXITS |= frozenset(range(op.ASTORE_0, op.ASTORE_3 + 1))
-"""The handler that leaves a ``synchronized`` block covers these instructions of its own; none of them throws there."""
+"""The handler that leaves a ``synchronized`` block also covers its own instructions, which are these; none throws."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,7 +456,7 @@ class _Run:
         for at, own in self._costs.items():
             around = [bounds[loop.header] for loop in self._loops if loop.header in bounds and at in loop.body]
             if own and around:
-                raise RefusedError("a loop around what is linear")  # even a short one could double a text each time
+                raise RefusedError("a loop around what is linear")  # even a short loop could double a text each time
             cost = max(cost, own + sum(around))
         if cost > LINEAR:
             raise RefusedError("it takes more than is linear in the length of what it is given")

@@ -53,7 +53,7 @@ def _raw(change: Callable[[bytes], bytes]) -> Change:
 
 def _fields(numbers: int | None = None, text: str | None = None, data: bytes | None = None) -> Change:
     """Puts the same value into all numbers but the request id, into all texts, or into all runs of bytes. A list gets
-    one element at least."""
+    at least one element."""
 
     def changed(value: Any, annotation: Any, is_request: bool) -> Any:
         metadata = getattr(annotation, "__metadata__", None)

@@ -276,8 +276,8 @@ def contents(program: Program, ids: Sequence[int], key: bytes = string("abc"), c
 
 @contextmanager
 def acting_as(uid: int) -> Iterator[None]:
-    """This thread opens files and makes sockets as that user (setfsuid(2)). btpy accepts connections to a port from the
-    user of the target alone."""
+    """Lets this thread open files and make sockets as that user (setfsuid(2)). btpy accepts connections to a port only
+    from the user of the target."""
     libc = ctypes.CDLL(None)
     libc.setfsuid(uid)
     try:
@@ -292,8 +292,8 @@ def performance_data(jdk: int) -> bytes:
 
 
 class StandIn:
-    """The process, and the impostors that were loaded into it. ``uid``: the user of the process, None for that of the
-    tests."""
+    """The process, and the impostors that were loaded into it. ``uid``: the user of the process; None for the user of
+    the tests."""
 
     def __init__(self, directory: Path, jdk: int, *, uid: int | None = None) -> None:
         library = directory / "lib" / "server" / "libjvm.so"

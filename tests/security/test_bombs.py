@@ -235,7 +235,7 @@ def test_a_modules_file_that_is_compressed_again_and_again(tmp_path: Path) -> No
 
 
 def test_a_line_of_histograms_takes_no_more_than_its_buckets(tmp_path: Path) -> None:
-    """Each of 60 keys has one bucket far up: 4.8 kB took 1.5 GB."""
+    """Each of 60 keys has one bucket with large numbers. Such a line of 4.8 kB once took 1.5 GB."""
     low = (1 << 62) + (12345 << 46)
     data = {f"k{at}": [{"min": low, "max": low + (1 << 46) - 1, "count": 1}] for at in range(60)}
     line = {"v": 1, "type": "hist", "ts": "2026-11-22T00:00:00Z", "data": {"@h": data}}
@@ -446,7 +446,7 @@ def test_protocol_errors_are_btpys() -> None:
 
 
 def test_an_archive_that_claims_a_long_entry(tmp_path: Path) -> None:
-    """No memory is allocated for sizes that only the directory claims."""
+    """btpy allocates no memory for a size that only the directory of the archive claims."""
     path = tmp_path / "x.jar"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
         jar.writestr("a/B.class", bytes(100))

@@ -1,9 +1,9 @@
 """A client that knows the secret, or that does not, and attacks the agent of a JVM in which another session counts.
 
 It sends garbage and half frames before and after it has proven itself, lies in every request, sends class files that
-the JVM must not take, more requests than it reads answers, and takes every slot. The agent must answer or hang up. The
-other session must count every call, and its receipt must be clean. The application must not fail, and no thread of the
-agent may remain.
+the JVM must not take, sends more requests than it reads answers, and takes every slot. The agent must answer or hang
+up. The other session must count every call, and its receipt must be clean. The application must not fail, and no thread
+of the agent may remain.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ def test_more_requests_than_answers_are_read(victim: Attacked) -> None:
 
 
 def test_a_client_that_stops_in_the_middle_of_a_frame(victim: Attacked) -> None:
-    """Its lease ends, like the lease of a client that a signal has stopped."""
+    """The lease of the client ends, like that of a client that a signal has stopped."""
     client = victim.client()
     try:
         client.configure(lease_ms=1000)

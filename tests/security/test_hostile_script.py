@@ -244,7 +244,7 @@ def traced() -> Iterator[Callable[[int], Traced]]:
 
 
 REFUSED = ("any in any", "events in a circle")
-"""Scripts that the check refuses. The other ones run."""
+"""Scripts that the check refuses. All other scripts run."""
 
 FILLING = ("the largest maps",)
 """Scripts whose maps leave little room in the heap. The agent then needs some seconds to leave, and until it has left,

@@ -85,7 +85,7 @@ class User:
 
 @pytest.fixture(scope="module")
 def readable() -> Iterator[Path]:
-    """A directory that other users can read. (pytest closes its own to them whenever it starts.)"""
+    """A directory that other users can read. (pytest closes its own directories to other users whenever it starts.)"""
     with tempfile.TemporaryDirectory(prefix="stand-ins-", dir="/tmp") as name:
         path = Path(name)
         path.chmod(0o755)
@@ -303,7 +303,7 @@ def lied(target: StandIn, run: Run, kind: type[Message], name: str, command: Cal
 def all_lied(
     run: Run, kind: type[Message], cases: Iterable[tuple[str, StandIn, Callable[[Run, StandIn], None]]]
 ) -> None:
-    """Tells the lies one after the other, and fails with all that broke btpy."""
+    """Tells the lies one after the other, and fails with a list of all lies that broke btpy."""
     failures = []
     for name, target, command in cases:
         try:

@@ -195,7 +195,7 @@ def test_counters_of_another_user_are_not_read(part: str, tmp_path: Path) -> Non
 
 
 def test_a_link_in_the_root_of_a_target_is_resolved_there(tmp_path: Path) -> None:
-    """An absolute link in another root directory means nothing here."""
+    """btpy resolves an absolute link in a target's root directory there, and not in its own root directory."""
     root = tmp_path / "root"
     (root / "etc").mkdir(parents=True)
     (root / "etc" / "release").write_text("theirs")
@@ -314,8 +314,8 @@ def test_links_that_a_target_swaps_in_give_nothing_away(jdk: int, tmp_path: Path
 
 
 def test_no_other_module_works_in_the_root_of_a_target() -> None:
-    """btpy follows a path below /proc/PID/root by name, link by link. The delegate opens the root and reports that it
-    is missing; :mod:`btpy.jvm.processes` opens it for :mod:`btpy.files`.
+    """btpy follows a path below /proc/PID/root by name, link by link. The delegate opens the root and reports if it is
+    missing; :mod:`btpy.jvm.processes` opens it for :mod:`btpy.files`.
     """
     package = Path(files.__file__).parent
     users = {

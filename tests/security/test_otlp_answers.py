@@ -218,7 +218,7 @@ def test_a_backend_that_stalls_holds_no_run_at_its_end(serve: Callable[[socket.s
 
 @pytest.fixture
 def slow_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No call can end a look-up of a host name early."""
+    """Makes look-ups of host names slow: no call can end a look-up early."""
     answered = threading.Event()
 
     def look_up(*arguments: object, **options: object) -> list[object]:
@@ -238,8 +238,8 @@ def test_a_name_server_that_does_not_answer_holds_no_run_at_its_end() -> None:
 
 
 def test_a_slow_handshake_does_not_use_up_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The deadline passes while the connection is made. Then no time is left for the answer, instead of the whole
-    time.
+    """The deadline passes while the connection is made, so no time is left for the answer. The answer must not get the
+    whole time once more.
     """
     with server(flooding(HEAD, b"X")) as port:
         connect = http.client.HTTPConnection.connect

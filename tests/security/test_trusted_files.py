@@ -117,7 +117,7 @@ def test_a_directory_that_anybody_can_write_needs_the_sticky_bit(alone: Path) ->
 def test_a_group_may_write_only_where_it_is_the_owners_own(alone: Path) -> None:
     path = written(alone / "mine.bt", mode=0o664)
     with files.open_trusted(path):
-        pass  # group root of user root, as most distributions have a group for each user
+        pass  # group root of user root: most distributions have a group for each user
     os.chown(path, 0, 1)
     with pytest.raises(Untrusted, match="can be written by group"):
         files.open_trusted(path)
@@ -187,8 +187,8 @@ def test_every_way_in_refuses(alone: Path) -> None:
 
 @needs_root
 def test_a_normal_user_names_the_file_of_another_user(alone: Path) -> None:
-    """A path that the user wrote may belong to another user, if only that user can write it. A searched directory may
-    not.
+    """A path that the user wrote may belong to another user, if only that user can write it. A directory that btpy
+    searches may not.
     """
     path = written(alone / "theirs" / "mine.bt")
     for target in (path, path.parent):
@@ -219,7 +219,7 @@ for named in (True, False):
 
 
 def test_the_decision_is_about_the_open_file(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that is swapped for another file after the check has no effect."""
+    """If the name leads to another file after the check, btpy still reads the checked file."""
     path = written(alone / "mine.bt")
     evil = written(alone / "evil.bt", "evil", mode=0o666)
     judged = files._require_trust

@@ -38,7 +38,7 @@ ALL = {
     "/beside": 5,
 }
 OVER = 30
-"""ms. Other requests than /fast last longer."""
+"""ms. All requests except /fast last longer."""
 
 Tree = dict[str, Any]
 
@@ -53,7 +53,7 @@ def service(jdk: int) -> Iterator[Target]:
 
 @contextmanager
 def following(running: Target, *arguments: str) -> Iterator[list[str]]:
-    """Runs ``btpy slow`` until the end of the block. The list then has its output."""
+    """Runs ``btpy slow`` until the end of the block. After the block the list has its output."""
     output: list[str] = []
     command = [sys.executable, "-m", "btpy", "slow", str(running.pid), "--budget", "off", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -104,14 +104,14 @@ def long_ones(tree: Tree, kind: str, ms: int) -> list[Tree]:
 
 
 def check_counts(by_path: Mapping[str, list[Tree]], sends: Mapping[str, int]) -> None:
-    """All requests that are slow are told, and the fast ones only if the machine was busy."""
+    """btpy reports all slow requests, and fast ones only if the machine was busy."""
     counts = {path: len(requests) for path, requests in by_path.items()}
     assert {**counts, "/fast": 0} == {**sends, "/fast": 0}
     assert counts["/fast"] < sends["/fast"]
 
 
 def check(path: str, tree: Tree) -> None:
-    """A request of this path spent its time on what the program has planted, and the other times fit."""
+    """A request of this path spent its time where the program has planted a delay, and the other times fit."""
     assert tree["result"] == "200"
     assert sum(node["critical_ms"] for node in nodes(tree)) == pytest.approx(
         tree["ms"], abs=0.001 * len([*nodes(tree)])
@@ -229,7 +229,7 @@ def test_each_planted_reason_is_in_each_tree(jdk: int) -> None:
     ("program", "stack", "later"), [("JettyServing", "jetty12", 3), ("TomcatServing", "tomcat11", 0)]
 )
 def test_each_request_of_a_web_server_is_shown(program: str, stack: str, later: int) -> None:
-    """Also those that are answered later, by a thread that the request starts."""
+    """Also requests that are answered later, by a thread that the request starts."""
     classpath = classes(program, *jars(stack), beside=("Served",))
     with target(25, program, classpath=classpath) as running:
         with following(running, "--over", "1us", "--top", "1000", "-f", "ndjson", "--allow", "core") as output:

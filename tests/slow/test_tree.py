@@ -100,13 +100,13 @@ def test_a_task_waits_for_the_task_that_its_thread_ran_before() -> None:
 
 
 def test_the_critical_path_leaves_out_what_ran_beside_it() -> None:
-    """The last task was handed over while the other one still ran, and did not wait for it."""
+    """The last task was handed over while the first task still ran, and did not wait for it."""
     root = tree(run(1, 10, 10, 60, tid=OTHER), run(2, 40, 50, 100))
     assert critical(root) == {"request 0": 40, "task 50": 10 + 50}
 
 
 def test_a_thread_that_was_idle_is_not_waited_for() -> None:
-    """The thread had ended the first task long before the second one was handed over; it started late."""
+    """The thread had ended the first task long before the second one was handed over. The second task started late."""
     root = tree(run(1, 10, 10, 20), run(2, 40, 60, 100), run(3, 10, 10, 30, tid=OTHER))
     assert critical(root) == {"request 0": 10 + 10, "task 10": 20, "task 60": 20 + 40}
 

@@ -84,7 +84,7 @@ def watching(
 
 
 def shown(screen: Terminal, since: str = "") -> str:
-    """The screen; ``since``: wait only after that text."""
+    """The screen from the text ``since`` on."""
     screen_ = normalised(screen.text(), *VARYING)
     return screen_[screen_.index(since) :]
 

@@ -18,7 +18,7 @@ FILES = ("slow.bt", "slow.txt", "inner/sold.bt")
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory with files, where ``btpy`` is this one."""
+    """A directory with files, in which ``btpy`` is the tested program."""
     for name in FILES:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()

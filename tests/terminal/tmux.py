@@ -81,9 +81,9 @@ class Terminal:
             raise
 
     def text(self, *, styled: bool = False, scrolled: bool = False) -> str:
-        """The screen: lines without trailing blanks, without the empty ones at the end, those that the terminal wrapped
-        as one. ``styled``: with the escape sequences of colours; ``scrolled``: with the lines that have scrolled
-        off.
+        """The lines of the screen, without trailing blanks and without empty lines at the end. Lines that the terminal
+        has wrapped are joined. ``styled``: with the escape sequences of colours; ``scrolled``: with the lines that have
+        scrolled off.
         """
         flags = [*(["-e"] if styled else []), *(["-S", "-"] if scrolled else [])]
         lines = self._tmux("capture-pane", "-p", "-J", *flags).split("\n")
@@ -236,8 +236,8 @@ _VARYING = (
 
 
 def normalised(screen: str, *varying: tuple[str, str]) -> str:
-    """The screen with what differs from run to run replaced: pids, milliseconds, times of day, and ``varying``:
-    expressions, each with its replacement, before those."""
+    """The screen, in which the parts that differ from run to run are replaced: first the expressions in ``varying``,
+    each by its replacement, then pids, milliseconds and times of day."""
     for expression, replacement in varying:
         screen = re.sub(expression, replacement, screen)
     for pattern, replacement in _VARYING:

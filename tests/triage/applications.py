@@ -19,7 +19,7 @@ _PATIENCE = 240
 """Seconds until Spring Boot has started on a machine that is too busy."""
 
 _WARM_UP = 5
-"""Seconds of load before the triage: the classes of the first requests are loaded then."""
+"""Seconds of load before the triage: in this time the first requests load their classes."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ _WIREMOCK = ("wiremock313", "okhttp5", "caffeine3")
 def running(
     application: Application, fault: str, directory: Path, *, clients: int = 8, pause: float = 0.04
 ) -> Iterator[Target]:
-    """The application under load. ``fault``: "none" or one of its faults. ``directory``: for its files."""
+    """The application under load. ``fault``: "none" or one of its faults. ``directory``: the directory for its
+    files."""
     with downstream() as other:
         service = _shop if application is SHOP else _mocks
         path = _PATHS.get(fault, "/orders/{}")
@@ -152,11 +153,11 @@ def _mocks(fault: str, directory: Path, other: int) -> Iterator[tuple[Target, in
 
 
 _PATHS = {"pattern": "/orders/{}/" + "a" * 100}
-"""The requests of a fault, if they are not the usual ones."""
+"""The path of the requests of a fault, if it is not the usual path."""
 
 
 def _mappings(fault: str, other: int) -> Iterator[object]:
-    """The stubs of WireMock; the first one that fits has the smallest priority."""
+    """The stubs of WireMock. Of the stubs that fit a request, WireMock takes the one with the smallest priority."""
     orders = {"method": "GET", "urlPathPattern": "/orders/[0-9]+.*"}
     if fault == "slowService":
         yield {"request": orders, "response": {"proxyBaseUrl": f"http://127.0.0.1:{other}/slow"}}

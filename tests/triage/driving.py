@@ -19,7 +19,7 @@ _DELAY = 0.002
 
 
 class _Answering(BaseHTTPRequestHandler):
-    """Answers at once, late (``/slow``, ``/reserve``), or to two of three requests with 503 (``/unsteady``)."""
+    """Answers at once; late (``/slow``, ``/reserve``); or with 503 in two of three cases (``/unsteady``)."""
 
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # one packet for an answer: the second one would wait for the acknowledgement of the first
@@ -59,8 +59,8 @@ def downstream() -> Iterator[int]:
 
 @contextmanager
 def load(port: int, path: str, *, clients: int = 8, pause: float = 0.04) -> Iterator[None]:
-    """Clients that send requests until the block ends. ``path``: ``{}`` is the number of the request. ``pause``:
-    seconds between two requests of a client.
+    """Clients that send requests until the block ends. ``path``: ``{}`` in it stands for the number of the request.
+    ``pause``: seconds between two requests of a client.
     """
     ended = threading.Event()
 

@@ -11,14 +11,14 @@ from tests.triage.test_triage import triage
 
 FAULTS = [(application.name, fault) for application in APPLICATIONS.values() for fault in application.faults]
 LEAST_FIRST = 10
-"""The least number of the twelve faults of an application whose fact must be first."""
+"""Of the twelve faults of an application, the fact of at least this number must be first."""
 
 Ranks = dict[tuple[str, str], int | None]
 
 
 @pytest.fixture(scope="module")
 def ranks() -> Ranks:
-    """By application and fault: the place of the right fact in the list; None: it is not in it."""
+    """By application and fault: the place of the right fact in the list; None if the list does not contain it."""
     return {}
 
 

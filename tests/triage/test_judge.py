@@ -42,7 +42,7 @@ def test_a_measure_below_its_threshold_is_no_fact() -> None:
 
 
 def test_a_cause_comes_before_its_symptom() -> None:
-    """Requests wait for connections, because others hold theirs during slow SQL."""
+    """Requests wait for connections, because other requests hold connections during slow SQL."""
     waits: dict[Key, Total] = {("orders", "com.acme.Shop.find:7"): Total(101, 80 * SECOND, SECOND)}
     slow: dict[Key, Total] = {("SELECT 1", "com.acme.Shop.find:7"): Total(37, 40 * SECOND, 2 * SECOND)}
     assert kinds(Measurements(20, {"pool_waits": waits})) == [Kind.POOL_WAITS]
@@ -101,7 +101,7 @@ def test_a_queue_matters_if_its_tasks_wait_long() -> None:
 
 
 def test_a_queue_that_is_rarely_used_is_no_fact() -> None:
-    """The thread of HikariCP that adds connections has a task waiting whenever it begins one, once in a minute."""
+    """About once in a minute, a task waits for the thread of HikariCP that adds connections."""
     queue: dict[Key, Total] = {("connection-adder",): Total(1, 1.0, 1.0)}
     waits: dict[Key, Total] = {("connection-adder",): Total(1, 0.03 * SECOND)}
     assert kinds(Measurements(20, {"queue": queue})) == []
@@ -112,7 +112,7 @@ def test_a_jvm_that_gets_too_little_of_the_processors_is_a_fact() -> None:
     def of(**figures: float) -> list[Kind]:
         return kinds(Measurements(20, {}, figures))
 
-    assert of(ran=2 * SECOND, not_run=5 * SECOND) == []  # it is busy itself
+    assert of(ran=2 * SECOND, not_run=5 * SECOND) == []  # the program itself is busy
     assert of(ran=2 * SECOND, not_run=7 * SECOND) == [Kind.STARVED]
     assert of(ran=0.01 * SECOND, not_run=5 * SECOND) == []  # 0.25 threads
     assert of(periods=200, throttled=19) == []

@@ -106,7 +106,7 @@ class Report:
 
     @staticmethod
     def read(sites: Iterable[Site], text: str) -> Report:
-        """Lines that are not of the report (warnings of the JVM) are passed over."""
+        """Skips lines that do not belong to the report, such as warnings of the JVM."""
         rows = [line.split() for line in text.splitlines()]
         numbers = [list(map(int, row)) for row in rows if len(row) == 4 and all(word.isdigit() for word in row)]
         return Report(tuple(sites), {site: Count(*rest) for site, *rest in numbers})
@@ -203,8 +203,8 @@ def _inside(
 def _at(
     method: Member, point: Point, place: locations.Place, of: MethodOperations, recorder: str, of_method: bool
 ) -> Iterator[Advice]:
-    """A call without operands and a call for each value of the place, with the values ``of_method`` that every place
-    has.
+    """A call without operands, and a call for each value of the place. ``of_method``: also for the values that every
+    place of the method has.
     """
     facts = (place.at, place.target_class, place.member)
     missing = {kind for kind, _ in place.missing}
@@ -238,7 +238,7 @@ def _of_method(method: Member) -> Iterator[tuple[InputKind, int, str]]:
 
 
 def _offered(point: Point, place: locations.Place, of: MethodOperations) -> Iterator[tuple[InputKind, int, str]]:
-    """The values of a place, by docs: kind, index and descriptor."""
+    """The values that a place has according to the docs: kind, index and descriptor."""
     shape = place.operation
     if point in _TIMED and place.at >= 0:
         yield InputKind.DURATION, 0, "J"

@@ -29,9 +29,7 @@ NEW_AT = b"\0\x01"  # after a nop
 
 @dataclass(frozen=True)
 class Shape:
-    """``targets``: offsets of the instructions to which the frames in ``table`` belong. ``kinds``: their types, when
-    they are short.
-    """
+    """``targets``: offsets of the instructions to which the frames in ``table`` belong."""
 
     code: bytes
     targets: tuple[int, ...]
@@ -173,7 +171,7 @@ def calls(shapes: dict[str, Shape], *, leaving: bool) -> ClassPlan:
 
 
 def short_and_long(data: bytes) -> set[tuple[str, int]]:
-    """Kinds with the distances between their last two frames, near 64."""
+    """Kinds, each with the distance between its last two frames, which is near 64."""
     names = set()
     for method in ClassFile.parse(data).methods:
         if method.code is None or method.name == "main":

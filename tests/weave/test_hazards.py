@@ -179,7 +179,7 @@ def test_jsr_and_ret(execute: Execute) -> None:
 
 
 def test_calls_on_an_object_after_a_subroutine(execute: Execute) -> None:
-    """Then the types of local variables are unknown, and the receiver of the call is only known to be an object."""
+    """After the subroutine the types of local variables are unknown: the receiver of the call can be any object."""
     builder = odd(major=48)
     code = builder.method(STATIC, "lengthOf", "(I)I", tracking=Tracking.OFF)
     code.limits(2, 4)

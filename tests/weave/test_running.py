@@ -19,7 +19,7 @@ from tests.weave.advice import Report
 JAVA = Path(__file__).parent / "java"
 
 FIRST_SITE = 65_536 - 503
-"""Numbers below and above the first that needs another constant."""
+"""The first number of a site, so that some numbers are below and some above the first that needs another constant."""
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_every_site_is_reached_exactly_as_often_as_its_method_enters_and_leaves(
 
 @all_jdks
 def test_stack_maps_may_be_missing(jdk: int, shapes: Path, tmp_path: Path) -> None:
-    """HotSpot hands out boot classes without them, and installs them without verification."""
+    """HotSpot shows boot classes without stack maps, and installs such classes without verification."""
     bare = tmp_path / "bare"
     out = tmp_path / "woven"
     bare.mkdir()

@@ -34,8 +34,8 @@ class Answer(NamedTuple):
 
 
 class Backend:
-    """``answers``: the answers for the next requests; later requests are delivered. ``requests``: path and headers of
-    each."""
+    """``answers``: the answers for the next requests; later requests are delivered. ``requests``: the path and the
+    headers of each request."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.answers: deque[Answer] = deque()

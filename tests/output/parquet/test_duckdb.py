@@ -40,7 +40,7 @@ def macros() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def answer(macros: duckdb.DuckDBPyConnection, kind: MapKind, values: Sequence[Aggregate], expression: str) -> Any:
-    """The value of an expression over a row for each value."""
+    """The value of an expression over a table that has a row for each of the values."""
     rows = []
     for value in values:
         more: dict[str, Any] = {"parameters": Most(3)} if kind is MapKind.TOPK else {}

@@ -47,7 +47,7 @@ _TYPES = {
 
 
 def test_the_views_have_the_columns_of_the_data_sets() -> None:
-    """Spark would guess their types otherwise: a host named 007 would be 7."""
+    """Without these types Spark would guess: a host named 007 would become the number 7."""
     text = re.sub(r"\s+", " ", topics()["spark"])
     for data_set in DATA_SETS:
         columns = ", ".join(map(_column, [*data_set.columns, *(Column(name, "string", "") for name in PARTITIONS)]))

@@ -253,7 +253,7 @@ def test_a_kill_in_the_middle_leaves_no_broken_file(seed: int, tmp_path: Path) -
 
 
 def test_a_changed_schema_has_a_new_version() -> None:
-    """Columns may be added; then add them here. A removed or changed one needs a new number of the version."""
+    """Columns may be added; then add them here. A removed or changed column needs a new version number."""
     columns = {data_set.name: len(data_set.columns) for data_set in DATA_SETS}
     assert (VERSION, columns) == (1, {"events": 13, "maps": 43, "losses": 22})
     for data_set in DATA_SETS:

@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 
-/** A thread that waits for futures, and for other objects: always before the result is there. */
+/** A thread that waits for futures, and for other objects. It always begins to wait before the result is there. */
 public final class Awaiting {
     private static final ExecutorService POOL = Executors.newSingleThreadExecutor(work -> new Thread(work, "worker-1"));
 

@@ -116,12 +116,12 @@ public final class Executing {
                     future.get();
                     throw new AssertionError("the task has not failed");
                 } catch (ExecutionException e) {
-                    // It is read twice.
+                    // The program reads the exception twice.
                 }
                 try {
                     future.get();
                 } catch (ExecutionException e) {
-                    // It was read already.
+                    // The program has already read this exception.
                 }
             }
         }

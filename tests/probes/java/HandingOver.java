@@ -10,9 +10,9 @@ import java.util.concurrent.Delayed;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Handles requests whose work a framework hands over to other threads. No request waits for its work, so that the work
- * of all of them is in the queues at the same time. {@code handle} begins a request, and {@code work} runs for it, both
- * with the number of the request.
+ * Handles requests whose work a framework hands over to other threads. No request waits for its work, so the queues
+ * hold work of all requests at the same time. {@code handle} begins a request, and {@code work} runs for it, both with
+ * the number of the request.
  */
 public class HandingOver {
     interface HandOver {
@@ -63,7 +63,7 @@ public class HandingOver {
 
     private static final DelayQueue<Later> LATER = new DelayQueue<>();
 
-    /** Runs a task on a thread that works for no request, and of whose queue no library knows. */
+    /** Runs a task on a thread that works for no request. No library knows the queue of this thread. */
     static void later(long milliseconds, Runnable task) {
         LATER.add(new Later(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(milliseconds), task));
     }
@@ -131,7 +131,7 @@ public class HandingOver {
         }
     }
 
-    /** Handles as many requests as each line of the standard input says, in so many threads, in each way. */
+    /** For each line of the standard input, handles its number of requests on its number of threads, in each way. */
     void serve() throws Exception {
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
         Thread others = new Thread(HandingOver::runLater);

@@ -42,7 +42,7 @@ public class KafkaFlows {
 
         Consumer<String, String> consumer();
 
-        /** Polls again as after a failure, without new records. The rest of the last ones comes later. */
+        /** Polls again as after a failure, without new records. The remaining records of the last poll come later. */
         default void endEarly(ConsumerRecord<String, String> last) {
             consumer().seek(new TopicPartition(last.topic(), last.partition()), last.offset() + 1);
             consumer().pause(PARTITIONS);

@@ -112,7 +112,7 @@ public final class Messages {
                 sent.get();
                 throw new IllegalStateException("a record is not refused");
             } catch (ExecutionException e) {
-                // It is too large.
+                // The record is too large.
             }
         }
     }

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
-/** A gRPC server and its client: calls that succeed, fail, come too late, stream, and find nobody. */
+/** A gRPC server and its client: calls that succeed, fail, come too late, stream, and find no server. */
 public final class RpcCalls {
     private static final MethodDescriptor<String, String> PLACE = method("place", MethodDescriptor.MethodType.UNARY);
     private static final MethodDescriptor<String, String> LIST =

@@ -102,7 +102,7 @@ final class ServletFlows extends HttpServlet {
         public void onStartAsync(AsyncEvent event) {}
     }
 
-    /** {@code kinds}: the names of the ways, which are paths, and the numbers of pieces of work, such as "start=2". */
+    /** {@code kinds}: the paths, each with the number of pieces of work of a request, such as "start=2". */
     static void serve(String app, String... kinds) throws Exception {
         HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
         HandingOver requests = new HandingOver();

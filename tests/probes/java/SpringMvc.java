@@ -16,7 +16,7 @@ import org.springframework.web.context.support.AnnotationConfigWebApplicationCon
 import org.springframework.web.servlet.DispatcherServlet;
 import org.springframework.web.servlet.config.annotation.EnableWebMvc;
 
-/** A controller of Spring MVC in a Tomcat: requests that are answered, that fail, handled or not, and that fit nothing. */
+/** A controller of Spring MVC in a Tomcat: requests that are answered, fail (handled or not), or fit no method. */
 public class SpringMvc {
     @Controller
     public static class Shop {

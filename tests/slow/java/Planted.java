@@ -29,8 +29,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A web service whose requests are slow for a known reason: the path is the reason. It reads lines such as {@code 7 /sql}
- * and sends so many requests, one after the other.
+ * A web service whose requests are slow for a known reason, which the path names. It reads lines such as {@code 7 /sql}
+ * and sends this number of requests, one after the other.
  */
 public final class Planted {
     interface Work {
@@ -172,7 +172,7 @@ public final class Planted {
         holding(holder, 71);
     }
 
-    /** Returns when another thread, which works for no request, holds something for this time. */
+    /** Lets another thread, which works for no request, hold something for this time. Returns when it holds it. */
     private static void holding(Holder holder, int millis) throws Exception {
         CountDownLatch held = new CountDownLatch(1);
         HOLDERS.add(() -> holder.hold(() -> {
@@ -182,7 +182,7 @@ public final class Planted {
         held.await();
     }
 
-    /** Its thread is older than the requests, and its queue hands no flow over. */
+    /** The thread that reads it is older than the requests, and no flow passes through this queue. */
     private static final java.util.concurrent.LinkedBlockingQueue<Runnable> HOLDERS =
             new java.util.concurrent.LinkedBlockingQueue<>();
 
@@ -210,7 +210,7 @@ public final class Planted {
                 .get();
     }
 
-    /** The third one waits until two others have run for 41 ms each. */
+    /** The third task waits until the two others have run for 41 ms each. */
     private void tasks() throws Exception {
         List<Future<?>> tasks = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
@@ -224,7 +224,7 @@ public final class Planted {
         }
     }
 
-    /** The first one has ended long before the second one. */
+    /** The first task ends long before the second one. */
     private void beside() throws Exception {
         Future<?> first = many.submit(() -> sleep(31));
         Future<?> second = many.submit(() -> {

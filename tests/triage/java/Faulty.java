@@ -146,7 +146,7 @@ public final class Faulty {
                 .body();
     }
 
-    /** Does what the fault does in a request. */
+    /** Causes the fault in a request. */
     private void cause(int id) throws Exception {
         switch (fault) {
             case "smallPool": smallPool(); break;

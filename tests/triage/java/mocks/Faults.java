@@ -43,7 +43,7 @@ final class Faults {
         this.prices = prices;
     }
 
-    /** Does what the fault does in a request. */
+    /** Causes the fault in a request. */
     void cause(int id) {
         switch (fault) {
             case "lock": lock(); break;

@@ -60,7 +60,7 @@ public final class Prices implements ResponseTransformerV2 {
         return Response.Builder.like(response).but().body(response.getBodyAsString() + price).build();
     }
 
-    /** The answer of the other service. Null: it has failed. */
+    /** The answer of the other service, or null if it has failed. */
     String ask(String path) {
         Request request = new Request.Builder().url(downstream + path).build();
         try (okhttp3.Response response = client.newCall(request).execute()) {

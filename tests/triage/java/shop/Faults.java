@@ -40,7 +40,7 @@ class Faults {
         return fault.equals(name);
     }
 
-    /** Does what the fault does in a request. */
+    /** Causes the fault in a request. */
     void cause(int id) throws Exception {
         switch (fault) {
             case "smallPool" -> orders.getObject().reserve(id);

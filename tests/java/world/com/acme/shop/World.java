@@ -243,7 +243,7 @@ public final class World {
         }
     }
 
-    /** Each kind of lock is waited for by one thread while another one keeps it. */
+    /** For each kind of lock, one thread waits while another thread keeps the lock. */
     private static void contend() throws InterruptedException {
         CountDownLatch started = new CountDownLatch(1);
         Thread waiting = new Thread(() -> {
