@@ -125,6 +125,7 @@ FRAMEWORKS = (
     Framework("flows_netty", "NettyFlows", "netty42"),
     Framework("flows_rxjava", "RxJavaFlows", "rxjava31"),
     Framework("flows_pekko", "PekkoFlows", "pekko12", 25),
+    Framework("flows_pekko", "PekkoTypedFlows", "pekko12 pekkotyped12", 25),
     Framework("flows_scala", "ScalaFlows", "scala213", 25),
     Framework("flows_servlet", "TomcatFlows", "tomcat11", 25, "ServletFlows", begun_in="ServletFlows"),
     Framework("flows_servlet", "JettyFlows", "jetty12", 25, "ServletFlows", begun_in="ServletFlows"),
@@ -140,11 +141,17 @@ OLDER = (
     Framework("flows_netty", "NettyFlows", "netty41", 17),
     Framework("flows_reactor", "ReactorFlows", "reactor33", 17),
     Framework("flows_pekko", "PekkoFlows", "akka26", 17, renamed=AKKA),
+    Framework("flows_pekko", "PekkoTypedFlows", "akka26 akkatyped26", 17, renamed=AKKA),
     Framework("flows_pekko", "PekkoFlows", "akka25", 17, renamed=AKKA),
     Framework("flows_scala", "ScalaFlows", "scala212", 17),
     Framework("flows_servlet", "TomcatFlows", "tomcat9", 17, "ServletFlows", renamed=JAVAX, begun_in="ServletFlows"),
     Framework("flows_servlet", "JettyFlows", "jetty9", 17, "ServletFlows", renamed=JAVAX, begun_in="ServletFlows"),
     Framework("flows_vertx", "VertxFlows", "vertx4", 17),
+)
+OF_A_BROKER = (
+    *(framework for framework in FRAMEWORKS + OLDER if framework.library == "flows_kafka"),
+    Framework("flows_kafka", "SpringKafkaFlows", "kafka4 springkafka40"),
+    Framework("flows_kafka", "SpringKafkaFlows", "kafka3 spring61 springkafka32", 17),
 )
 
 
@@ -199,9 +206,8 @@ def test_work_is_followed(framework: Framework) -> None:
 @pytest.mark.proof
 def test_records_of_a_broker_are_followed() -> None:
     with kafka(jars("kafka-broker")) as port:
-        for framework in FRAMEWORKS + OLDER:
-            if framework.library == "flows_kafka":
-                follow(framework, REQUESTS, str(port))
+        for framework in OF_A_BROKER:
+            follow(framework, REQUESTS, str(port))
 
 
 def probes_of(library: str) -> tuple[str, list[str]]:
