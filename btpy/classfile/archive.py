@@ -34,7 +34,7 @@ _LOCAL = Struct("<4s22xHH")  # signature, lengths of the name and of the extra f
 _LOCAL_SIGNATURE = b"PK\3\4"
 
 _PIECE = 256 * 1024
-_MAX_PACKED = MAX_CLASS_BYTES + 64 * 1024  # deflate makes data longer by its headers at most
+_MAX_PACKED = MAX_CLASS_BYTES + 64 * 1024  # deflate adds at most its headers to the data
 _STORED, _DEFLATED = 0, 8
 _ENCRYPTED = 1
 _MANY, _FAR = 0xFFFF, 0xFFFFFFFF  # the numbers are in a Zip64 record

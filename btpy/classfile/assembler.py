@@ -9,9 +9,9 @@ the types of the local variables and of the operand stack (JVMS §4.10.1).  From
    local, and an error on the stack.
 2. When the label is placed, its state is fixed: it is the frame there.  A jump back to it must fit that frame.
 3. The frame of an exception handler holds the locals that have the same type before every instruction of its range.
-4. Offsets are computed last. Branches start short; one that does not reach becomes ``goto_w``, a conditional one is
-   inverted over a ``goto_w``, whose fall-through also needs a frame, from the stored state. This repeats until nothing
-   grows.
+4. Offsets are computed last. Branches start short. A ``goto`` that does not reach its target becomes ``goto_w``. A
+   conditional branch becomes the opposite condition over a ``goto_w``. The instruction after the ``goto_w`` then needs
+   a frame, which comes from the stored state. This repeats until nothing grows.
 
 Joining to ``Object`` is enough for code that casts before it calls; a value whose precise type must survive a join
 needs a ``checkcast`` after it.  With :attr:`Tracking.OFF` nothing is tracked. Then the assembler can write code that no
@@ -377,7 +377,7 @@ class CodeBuilder:
             self._pop("A")
             self._push(array[1:] if isinstance(array, str) and array.startswith("[") else array)
         else:
-            raise self._error(f"{op.MNEMONICS[opcode]} takes operands or cannot be followed")
+            raise self._error(f"{op.MNEMONICS[opcode]} takes operands, or its types cannot be tracked")
 
     def _split(self, words: int) -> list[VerificationType]:
         """Pops whole values of ``words`` slots together."""
@@ -394,7 +394,7 @@ class CodeBuilder:
         kind = _LOCAL_KINDS.get(opcode)
         if self._begin():
             if kind is None:
-                raise self._error("ret cannot be followed")
+                raise self._error("the types after a ret cannot be tracked")
             stores = opcode >= op.ISTORE
             type_ = self.top if stores else self._locals[slot] if slot < len(self._locals) else TOP
             if type_ != kind and (kind != "A" or _kind(type_) != "A"):
@@ -551,10 +551,10 @@ class CodeBuilder:
         self.op(_RETURNS[kind_of(descriptors.parse(self._descriptor)[1])])
 
     def branch(self, opcode: int, target: Label) -> None:
-        """``goto``, ``if…`` or, not followed, ``jsr``."""
+        """``goto`` or ``if…``; ``jsr`` only if types are not tracked."""
         if self._begin():
             if opcode == op.JSR:
-                raise self._error("jsr cannot be followed")
+                raise self._error("the types after a jsr cannot be tracked")
             effect = op.EFFECTS[opcode]
             assert effect is not None
             self._pop(effect[0])
@@ -636,7 +636,7 @@ class CodeBuilder:
     def exception(self, start: Label, end: Label, handler: Label, catch_type: str | None = None) -> None:
         """Adds an entry to the exception table, for code whose types are not tracked."""
         if self._tracking is Tracking.TYPES:
-            raise self._error("exception ranges of followed code are made by protected()")
+            raise self._error("where types are tracked, protected() makes the exception ranges")
         self._ranges.append(_Range(start, end, handler, self._pool.class_(catch_type) if catch_type else 0))
 
     def attribute(self, name: str, data: bytes) -> None:
@@ -799,7 +799,7 @@ def _is_table(keys: Sequence[int]) -> bool:
 
 
 def _inverted(opcode: int) -> int:
-    """The opposite condition: pairs of opcodes are neighbours, except that ifnull starts at an even one."""
+    """The opposite condition. The opcodes of a pair are neighbours. The first is odd, except that ifnull is even."""
     if opcode >= op.IFNULL:
         return op.IFNULL + op.IFNONNULL - opcode
     return ((opcode + 1) ^ 1) - 1

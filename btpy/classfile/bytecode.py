@@ -111,8 +111,8 @@ def _wide_length(code: bytes, at: int) -> int:
 
 
 class SwitchTable(NamedTuple):
-    """The layout of the jumps of a switch: the default offset is an ``i4`` at ``default``. ``cases`` more follow from
-    ``first`` on, every ``stride`` bytes. ``end`` is the offset after the instruction.
+    """The layout of the jumps of a switch: the default offset is an ``i4`` at ``default``. ``cases`` more offsets
+    follow: the first at ``first``, and one every ``stride`` bytes. ``end`` is the offset after the instruction.
     """
 
     default: int

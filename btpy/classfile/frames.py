@@ -1,4 +1,4 @@
-"""Stack map frames (JVMS §4.7.4): to absolute form, and back to the shortest one.
+"""Decodes stack map frames (JVMS §4.7.4) to an absolute form, and encodes them in the shortest form.
 
 A frame in a class file has the changes since the frame before it.  Here a frame is absolute: its offset in the code,
 all its locals and its whole stack.  A verification type is its bytes in the class file: one byte for most, three for
@@ -312,7 +312,7 @@ def extended(
     """A StackMapTable after code was inserted that keeps ``types`` in the local variables from number ``first``.
 
     The same as decoding, moving, extending and encoding, but frames that do not change the locals stay short.
-    ``added``: frames of code after the method's own. Raises ClassFileError.
+    ``added``: frames of the code after the method's own code. Raises ClassFileError.
     """
     try:
         return _extended(content, initial, first, types, relocation, added)

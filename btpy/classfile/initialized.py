@@ -2,12 +2,13 @@
 
 A forward data flow over the instructions.  Its state is one bit for each operand stack slot and each local variable
 (does it hold the uninitialised ``this``?) and one for the frame (has ``super(…)`` or ``this(…)`` returned?).  An
-``invokespecial`` of an ``<init>`` whose receiver has the bit is the call that initialises ``this``; any other one is
-for an object of a ``new``.  Where paths meet, a bit stays only if all of them have it.  Bits are only cleared, never
+``invokespecial`` of an ``<init>`` whose receiver has the bit is the call that initialises ``this``; any other call
+is for an object of a ``new``.  Where paths meet, a bit stays only if all of them have it.  Bits are only cleared, never
 set, so the analysis ends.
 
 Counting ``new`` against ``<init>`` is not enough: some compilers choose between several ``super(…)`` calls in one
-constructor.  Stack map frames are not used, because old class files and those of HotSpot's transformer may lack them.
+constructor.  Stack map frames are not used, because old class files, and class files that HotSpot gives to a
+transformer, may lack them.
 
 Most constructors have one such call, and no jumps before it or back to it.  Then all code after the call sees an
 initialised ``this``, and the analysis of the steps up to the call is enough.
@@ -37,7 +38,7 @@ class Initialization:
     when there is none.
     ``uninitialized_returns``: reachable return instructions before which ``this`` is not initialised on all paths.
 
-    All raise ClassFileError when the stack of the code does not fit together.
+    The constructor and all members raise ClassFileError when the stack of the code does not fit together.
     """
 
     def __init__(self, code: Code, bytecode: Bytecode, pool: ConstantPool) -> None:
@@ -128,7 +129,7 @@ class _Flow:
             else:
                 targets = []
             if opcode in (op.JSR, op.JSR_W):
-                # The subroutine is entered with the return address on the stack and is taken to leave it balanced.
+                # The subroutine is entered with the return address on the stack, and is assumed to remove it.
                 self._reach(targets[0], (next_state[0] + 1, next_state[1], next_state[2], next_state[3]))
                 targets = []
             for target in targets:
@@ -160,7 +161,7 @@ class _Flow:
         self._pending.append(at)
 
     def _step(self, at: int, state: _State) -> _State:
-        """The state after the instruction; for ``jsr`` the one when its subroutine has returned."""
+        """The state after the instruction; for ``jsr``, the state after its subroutine has returned."""
         code = self._bytes
         depth, stack, locals_, initialized = state
         opcode = code[at]
@@ -212,7 +213,7 @@ class _Flow:
         return depth, 0 if initialized else stack, 0 if initialized else locals_, initialized
 
     def _effect(self, at: int, opcode: int) -> tuple[int, int]:
-        """Slots that the instruction takes off the stack (0: the change is enough), and the change of the depth."""
+        """The slots that the instruction pops, 0 where the change of the depth is enough; and this change."""
         change = op.STACK_CHANGES[opcode]
         if change is not None:
             return 0, change

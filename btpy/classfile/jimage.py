@@ -1,9 +1,10 @@
 """Reading the modules file of a Java runtime, ``lib/modules``: the classes of the JDK without starting a JVM.
 
-The format has no specification but the sources of the JDK (``jdk.internal.jimage``).  A header, a hash table that is
-not needed to read everything, for each resource the place of its attributes, the attributes, strings; then the
-resources.  An attribute is a byte with its kind and length and that many bytes of a big-endian number; all other
-numbers are little-endian on the machines that Java runs on today.  ``jlink --compress`` may have deflated resources.
+Only the source code of the JDK specifies the format (``jdk.internal.jimage``).  The file has, in this order: a header,
+a hash table that is not needed to read everything, the place of the attributes of each resource, the attributes, the
+strings, the resources.  An attribute is a byte with its kind and length, then a big-endian number of that length.  All
+other numbers are little-endian on the machines that Java runs on today.  ``jlink --compress`` may have deflated
+resources.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ _END, _MODULE, _PARENT, _BASE, _EXTENSION, _OFFSET, _COMPRESSED, _UNCOMPRESSED =
 def classes(modules: Path) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
     """Module, internal name and a function that reads the class file, for every class of the image.
 
-    The function is valid until the next class is requested. Raises ClassFileError, as reading does, and OSError.
+    The function is valid until the next class is requested. Raises ClassFileError and OSError; the
+    function raises ClassFileError.
     """
     with _understood(modules), modules.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         image = _Image(data)

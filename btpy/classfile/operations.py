@@ -189,7 +189,7 @@ class NewObject(NamedTuple):
 
 
 def initializes_this(call: Operation, state: State) -> bool:
-    """True for a constructor call that is ``super(…)`` or ``this(…)``. ``state``: before the call."""
+    """True for a constructor call that is ``super(…)`` or ``this(…)``. ``state``: the state before it."""
     return state.stack[_receiver(call, state)] == typeflow.THIS
 
 

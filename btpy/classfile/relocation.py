@@ -1,6 +1,6 @@
 """Inserting code into a code array: the new array, and the new offset for every old one.
 
-Before an old instruction straight-line code can be inserted, of two kinds::
+Two kinds of straight-line code can be inserted before an old instruction::
 
         fall    reached only from the instruction before, or on entry at offset 0: jumps miss it
         always  reached by jumps to the instruction too
@@ -11,9 +11,9 @@ map frame, a line or a range that named the instruction: the start of ``always``
 instruction itself: it identifies the object of a ``new``.
 
 Two kinds of code change their size without an insertion: the padding of switches, and jumps that no longer fit in 16
-bits. A ``goto`` or ``jsr`` becomes the 32-bit one; a conditional jump becomes the opposite condition over a ``goto_w``,
-and the instruction after it is then a jump target that needs a stack map frame (``new_targets``). Layout repeats until
-none has to grow.
+bits. A ``goto`` or ``jsr`` becomes its 32-bit form; a conditional jump becomes the opposite condition over a
+``goto_w``, and the instruction after it is then a jump target that needs a stack map frame (``new_targets``). Layout
+repeats until no jump has to grow.
 """
 
 from __future__ import annotations

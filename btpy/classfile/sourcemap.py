@@ -57,8 +57,8 @@ class SourceMap:
         return None
 
     def numbers(self, lines: range, among: Iterable[int]) -> list[int]:
-        """The line numbers in ``among`` that come from ``lines`` of the source, or of any file if the map has no lines
-        of the source, which is then generated.
+        """The line numbers in ``among`` that come from ``lines`` of the source. If the map has no lines of the source,
+        the source is generated; then ``lines`` are those of any file.
         """
         written = self.source in self.files
         matching = []

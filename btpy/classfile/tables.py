@@ -20,7 +20,7 @@ from btpy.errors import ClassFileError
 def relocated(name: str, content: bytes, relocation: Relocation, rows_before: int = 0) -> bytes:
     """The content of the attribute ``name`` for the new code; unchanged if the attribute has no offsets.
 
-    ``rows_before``: new rows of the exception table before the old ones. Raises ClassFileError.
+    ``rows_before``: the number of new rows before the old rows of the exception table. Raises ClassFileError.
     """
     try:
         relocate = _RELOCATORS.get(name)

@@ -251,8 +251,8 @@ def _over_all_paths(
             for target in switch_targets(array, at):
                 reach(target, after)
         elif opcode in (op.JSR, op.JSR_W):
-            # It assumes that the subroutine leaves the stack unchanged, and that all local variables are unknown after
-            # it.
+            # The analysis assumes that the subroutine leaves the stack unchanged, and that all local variables are
+            # unknown after it.
             reach(branch_target(array, at), after)
             reach(following[at], State((), before.stack))
         elif op.FORMATS[opcode] in ("branch2", "branch4"):

@@ -81,8 +81,8 @@ class _AtEnds(NamedTuple):
 
 
 class HandlerFactory:
-    """Compiles each bound probe of one program once. Equal bindings share the code: for example a body that uses no
-    values of its method, at RETURN and at THROW, or in methods of many shapes.
+    """Compiles each bound probe of one program once. Equal bindings share the code. For example, a body that uses no
+    values of its method has the same code at RETURN and at THROW, and in methods of all shapes.
     """
 
     def __init__(self, program: Program) -> None:

@@ -147,7 +147,7 @@ class Emitter:
         self.code.store("I", self.work_slot)
 
     def spend(self, statements: int, span: Span) -> None:
-        """Subtracts the statements of one iteration of a loop, if they are counted; ``span`` of the loop."""
+        """Subtracts the statements of one iteration of a loop, if they are counted. ``span``: the loop."""
         if self.work_slot is not None:
             goes_on = Label()
             self.code.iinc(self.work_slot, -statements)

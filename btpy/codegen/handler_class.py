@@ -13,7 +13,7 @@ PLACEHOLDER = api.HANDLER_PREFIX + "0" * 40
 
 @dataclass(frozen=True, slots=True)
 class HandlerClass:
-    """A class for the boot loader: ``class_name`` is binary (dots), ``descriptor`` that of its ``fire``.
+    """A class for the boot loader. ``class_name``: its binary name; ``descriptor``: the descriptor of its ``fire``.
 
     The name is a function of the content: equal handlers are one class, in every session.
     """
@@ -24,5 +24,5 @@ class HandlerClass:
 
 
 def content_name(anonymous: bytes) -> str:
-    """The internal name of a class that is complete but for the PLACEHOLDER in place of its name."""
+    """The internal name of a class that has the PLACEHOLDER in place of its name, and is otherwise complete."""
     return api.HANDLER_PREFIX + hashlib.sha1(anonymous, usedforsecurity=False).hexdigest()

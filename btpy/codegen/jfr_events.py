@@ -6,8 +6,8 @@
         @Timespan public long took;
     }
 
-The agent defines the class as it defines handlers, and registers it with JFR until the session ends. ``SAMPLE`` is
-asked whether a recording has the event enabled, so that a firing creates no object if none has.
+The agent defines the class as it defines handlers, and registers it with JFR until the session ends. Handlers
+ask ``SAMPLE`` whether a recording has the event enabled, so that a firing creates no object if no recording has.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What handlers call: ``docs/runtime.md`` as data.
 
 A method is *guarded* when it may run code that can itself be traced: a handler that calls one must be entered with
-``guard``.  A test holds these rows against the compiled classes.
+``guard``.  A test compares these rows with the compiled classes.
 """
 
 from __future__ import annotations
@@ -286,8 +286,8 @@ FLUSH = 1 << 14
 #: Mask for the result of SAMPLE_ENTER: the weight, without the bit for an earlier decision.
 WEIGHT_MASK = (1 << 30) - 1
 
-#: The results of FIRED and TESTED: the shift of the weight, the bit for a timed run, and the bit says that it is not to
-#: be, or is over.
+#: The results of FIRED and TESTED: the shift of the weight, the bit for a timed run, and the bit for a run that was not
+#: admitted or has ended.
 RUN_WEIGHT_SHIFT = 41
 RUN_TIMED = 1 << 40
 RUN_OVER = -(1 << 63)

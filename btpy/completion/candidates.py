@@ -396,8 +396,8 @@ _FLOW_FACTS = (
 _ABOUT_KEYWORD = {
     "when": "when condition: fires only where it is true",
     "as": "as name, as Type",
-    "use": "use library: puts its probes in",
-    "import": "import library: names of a library, nothing is put in",
+    "use": "use library: runs its probes",
+    "import": "import library: uses its names, runs none of its probes",
     "let": "let name = value",
     "if": "if condition { … } else { … }",
     "for": "for x in list { … }",

@@ -37,7 +37,8 @@ class LoadedType:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A completed word: a class (``type_``), or a package of ``classes`` classes, which ends in a dot."""
+    """A completed word: a class (``type_``), or the name of a package, with a dot at its end, that has ``classes``
+    classes."""
 
     text: str
     type_: LoadedType | None
@@ -130,7 +131,7 @@ class ClassIndex:
         yield from packages
 
     def _deepened(self, package: str, at: int, end: int) -> str:
-        """The package, with the segments that have no alternative: ``com.`` becomes ``com.acme.shop.``"""
+        """The package, extended by the segments that have no alternative: ``com.`` becomes ``com.acme.shop.``"""
         first, last = self._names[at], self._names[end - 1]
         common = first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
         return max(package, common[: common.rfind(".") + 1], key=len) if end - at > 1 else package

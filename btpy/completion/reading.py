@@ -61,7 +61,7 @@ def tokens(text: str) -> Iterator[Token]:
 @dataclass(frozen=True, slots=True)
 class Frame:
     """An open bracket. ``callee``: the text before it: ``print``, ``OnMethod``, ``CALL``, ``@call``, ``@map``;
-    ``argument``: the name before the last ``=`` in it, ``position``: commas before the cursor."""
+    ``argument``: the name before its last ``=``; ``position``: the number of commas before the cursor."""
 
     bracket: str
     callee: str

@@ -1,4 +1,4 @@
-"""Suggestions for the cursor, from the text before it. No terminal, no JVM, no state.
+"""Suggestions for the cursor, from the text before it. They need no terminal, no JVM and no state.
 
 The grammar says which kinds of word may follow (:func:`btpy.lang.syntax.parser.accepted`). The open brackets determine
 the subject of the words: the class of a method, the annotation of an argument. :mod:`btpy.completion.candidates` turns
@@ -17,7 +17,7 @@ from btpy.lang.syntax.parser import accepted
 
 
 class Wanted(Enum):
-    """The kind of words in a suggestion; ``of`` of the suggestion has the owner."""
+    """The kind of words in a suggestion. ``Suggestion.of`` is the owner of the words."""
 
     CLASS = "class"
     METHOD = "method"  # of: class pattern
@@ -110,7 +110,7 @@ def _at_item(typed: str) -> tuple[Suggestion, ...]:
 def _over_maps(text: str) -> tuple[Suggestion, ...]:
     """Suggestions in a map expression at the prompt."""
     word = _MAP_WORD.search(text)
-    assert word is not None, "it may be empty"
+    assert word is not None, "an empty text matches, too"
     return (Suggestion(Wanted.MAP, word[0]),)
 
 
@@ -275,7 +275,7 @@ def _assigns_to_map(reading: Reading) -> bool:
 
 
 def _before_bracket(tokens: list[Token]) -> Token:
-    """The token before the bracket that the last one closes."""
+    """The token before the bracket that the last token closes."""
     depth = 0
     for at in range(len(tokens) - 1, -1, -1):
         depth += (tokens[at].kind == "close") - (tokens[at].kind == "open")

@@ -245,7 +245,7 @@ VARIABLES = {
             "size",
             BYTES,
             frozenset({Place.NEWARRAY, Place.CLASS_LOAD}),
-            "bytes of the new array and of the arrays in it, if a header takes 16 and a reference 4; of the class file",
+            "bytes of the class file, or of the new array and the arrays in it (16 for a header, 4 for a reference)",
             "NEWARRAY and @OnClassLoad",
         ),
         Variable(
@@ -307,7 +307,7 @@ FACTS = {
         Fact(SAMPLED_WEIGHT, LONG, "how many samples it stands for"),
         Fact("tid", LONG, "id of the sampled thread"),
         Fact("thread_name", STRING, "its name"),
-        Fact("is_virtual", BOOLEAN, "whether it is virtual: never, samples are of platform threads"),
+        Fact("is_virtual", BOOLEAN, "whether it is virtual: always false, because only platform threads are sampled"),
         Fact("state", STRING, "its state"),
         Fact("cpu", DURATION, "processor time that each sample stands for"),
     ),
@@ -318,8 +318,8 @@ FACTS = {
     ),
     Place.LOW_MEMORY: (
         Fact("pool", STRING, "name of the memory pool"),
-        Fact("used", BYTES, "bytes of it in use"),
-        Fact("limit", BYTES, "bytes that it can grow to"),
+        Fact("used", BYTES, "bytes of the pool in use"),
+        Fact("limit", BYTES, "bytes that the pool can grow to"),
     ),
     Place.FAILURE: (
         Fact("error.kind", STRING, "null-operand, bad-cast, index, div-zero, …"),
@@ -490,7 +490,7 @@ _JVM_FUNCTIONS = (
     _jvm(
         "lock_waits",
         "",
-        "the platform threads that wait for a lock that another one holds, as a sample: objects with thread,"
+        "a sample of the platform threads that wait for a lock of another thread: objects with thread,"
         " tid, lock, id, monitor, site, stack, owner, ownerSite, ownerStack, first, sampled and waited",
         ANY,
     ),
@@ -527,7 +527,7 @@ _JVM_FUNCTIONS = (
 )
 
 SHOWN = ("show", "fields")
-"""Functions whose value can only be printed; ``fields`` leaves the class out."""
+"""Functions whose value can only be printed; ``fields`` prints an object without its class."""
 
 WARMED = ("cpu_time", "allocated")
 """Functions that load classes. The agent's thread calls them once before a thread of the target does."""
@@ -778,7 +778,7 @@ FUNCTIONS = {
             STRFTIME,
             Group.TIME,
             "strftime(format, time=now)",
-            "a point in time as text, in the time zone of btpy; where it is printed",
+            "a point in time as text, in the time zone of btpy; only for printing",
             (_signature(Parameter("format", STRING), Parameter("time", LONG, 0)),),
             STRING,
         ),
@@ -864,7 +864,7 @@ FUNCTIONS = {
             FLUSH,
             Group.MAPS,
             "flush(@map)",
-            "inside print, plot and table: the content of the map, which it empties; later samples are in the next one",
+            "inside print, plot and table: shows the map and empties it, so later samples are in the next output",
         ),
         Function("keys", Group.MAPS, "keys(@map)", "the keys, as a list", result=array_of(ANY), places=OFF_TARGET),
         Function("size", Group.MAPS, "size(@map)", "number of keys", result=LONG, places=OFF_TARGET),
@@ -973,12 +973,14 @@ KEYWORDS: dict[str, Word] = {
         ),
         Word("param", 'param name: type = default "help";', "a constant that the command line can set: --name VALUE"),
         Word("config", "config { name = value; … }", "settings of the run"),
-        Word("map", "map @name[types] = lru(size);", "types and sizes a map; a map needs no declaration"),
+        Word(
+            "map", "map @name[types] = lru(size);", "sets the types and the size of a map; a map needs no declaration"
+        ),
         Word("fn", "fn name(type a, …): type = value;  or { … }", "a function; its body goes where it is called"),
         Word("probe", "@OnMethod(…) probe name { … }", "names a probe, for @OnProbe, the summary and the prompt"),
-        Word("when", "… when condition { … }", "fires only where it is true; costs next to nothing where it is not"),
+        Word("when", "… when condition { … }", "fires only where it is true; costs almost nothing where it is not"),
         Word("let", "let x = value;", "a variable of this firing"),
-        Word("if", "if c { … } else if d { … } else { … }", "the braces are not to be left out"),
+        Word("if", "if c { … } else if d { … } else { … }", "the braces are required"),
         Word("else", "if c { … } else { … }", "what to do where the condition is false"),
         Word(
             "for",
@@ -989,7 +991,7 @@ KEYWORDS: dict[str, Word] = {
         Word(
             "limit",
             "for x in items limit 20 { … }",
-            "elements that a loop looks at, 100 unless it says so, at most 1,000",
+            "the number of elements that a loop visits: 100 by default, at most 1,000",
         ),
         Word("delete", "delete @name[key];", "takes a key out of a map"),
         Word("return", "return;  return value;", "ends this firing, or gives the value of a function"),
@@ -1022,7 +1024,7 @@ SPAN_TAKE, SPAN_TRACE_ID, SPAN_OWN_ID, SPAN_PARENT_ID, SPAN_FLAGS = (
     "parent id of span",
     "flags of span",
 )
-"""Names of the calls of ``span(…)``: whether it is written now, and its values."""
+"""Names of calls that ``span(…)`` makes: to learn whether the span is written now, and to read its values."""
 
 INSTANCE_OF, GLOB, AUTOMATON, STACK_WITHOUT = "instanceof", "=~ glob", "=~ regex", "stack without"
 FRAME_WITHOUT = "frame without"
@@ -1308,7 +1310,11 @@ ANNOTATIONS = {
         AnnotationRule("Level", "enabled from this level of the session on", ("level",)),
         AnnotationRule("Doc", "text for listings", ("text",)),
         AnnotationRule("Unit", "unit for listings", ("unit",)),
-        AnnotationRule("Tested", "versions it was tested with, told if it matches nothing", ("versions",)),
+        AnnotationRule(
+            "Tested",
+            "versions that it was tested with; a message names them if the probe matches nothing",
+            ("versions",),
+        ),
     )
 }
 
@@ -1333,7 +1339,7 @@ class SettingRule:
 
     @property
     def wanted(self) -> str:
-        """A text about the allowed values that can follow "is"."""
+        """A text about the allowed values; it can follow "is"."""
         match self.type:
             case "boolean":
                 return "true or false"
@@ -1358,7 +1364,7 @@ SETTINGS = {
         SettingRule(
             "on_missing",
             "string",
-            "what to do when a pattern matches nothing; --missing goes before it",
+            "what to do when a pattern matches nothing; --missing overrides it",
             "error",
             choices=("error", "warn", "ignore"),
         ),
@@ -1371,7 +1377,7 @@ SETTINGS = {
         ),
         SettingRule("max_errors", "integer", 'failures that on_error = "disable" forgives', 10, 1, 1 << 30),
         SettingRule(
-            "cpu_budget", "number", "share of one core that all probes may take; --budget goes before it", 0.02, 0, 1
+            "cpu_budget", "number", "share of one core that all probes may take; --budget overrides it", 0.02, 0, 1
         ),
         SettingRule("string_length", "integer", "characters of a string that are captured", 200, 1, 65535),
         SettingRule("depth", "integer", "objects inside objects that are captured", 2, 0, 16),
@@ -1381,8 +1387,7 @@ SETTINGS = {
         SettingRule(
             "frameworks",
             "text",
-            "globs of classes, with commas, whose frames app_frame() skips in addition to those that btpy knows;"
-            " --frameworks adds more",
+            "globs of classes, separated by commas: app_frame() skips their frames, too; --frameworks adds more",
             "",
         ),
     )

@@ -21,7 +21,7 @@ class InputKind(Enum):
     TARGET = "target"  # the subject of an operation: receiver, owner of a field, new object, array, monitor, value
     TARGET_ARG = "targ"  # argument `index` of a call
     OLD_VALUE = "oldval"  # the old value of a field that is about to be written
-    NEW_VALUE = "newval"  # about to be written to a field or an array element
+    NEW_VALUE = "newval"  # the value that is about to be written to a field or an array element
     INDEX = "index"  # index of an array element
     LENGTH = "length"  # length of dimension `index` of a new array
     FACT = "fact"  # fact number `index` from the agent (builtins.FACTS)
@@ -32,8 +32,8 @@ class InputKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A value that the woven site passes to the handler. ``descriptor`` is the JVM's: that of the primitive, or
-    ``Ljava/lang/Object;`` for references (the handler lives in the boot loader and cannot name application classes).
+    """A value that the woven site passes to the handler. ``descriptor``: that of the primitive type, or
+    ``Ljava/lang/Object;`` for references (the handler is in the boot loader and cannot name application classes).
     """
 
     kind: InputKind
@@ -50,10 +50,10 @@ class Ambient(Enum):
     NOW = "now"  # wall clock, nanoseconds since 1970, type LONG
     NANOS = "nanos"  # System.nanoTime
     PID = "pid"
-    ELAPSED = "elapsed"  # since the session began, DURATION
+    ELAPSED = "elapsed"  # time since the session began, DURATION
     TRACE_ID = "trace_id"  # of the current span of the thread; null: there is none
     SPAN_ID = "span_id"
     TRACE_FLAGS = "trace_flags"
     FLOW_ID = "flow.id"  # of the current flow of the thread; null: there is none
-    FLOW_PARENT = "flow.parent"  # the flow in which it began
-    FLOW_ELAPSED = "flow.elapsed"  # since it began, DURATION
+    FLOW_PARENT = "flow.parent"  # the flow in which the flow began
+    FLOW_ELAPSED = "flow.elapsed"  # time since the flow began, DURATION

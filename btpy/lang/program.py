@@ -143,7 +143,7 @@ class Program:
     describe the last script. ``removed``: ids of removed probes, whose last records can still be decoded. If two maps
     have the same name, the name means the later one.
 
-    ``template_ids``: by the probe in whose handler a template is shipped, and its place.
+    ``template_ids``: the ids of templates, by the probe in whose handler a template is sent, and the template's place.
     ``jfr_events``: the JFR events that active probes write, by name.
     """
 

@@ -24,7 +24,7 @@ def scripts_to_json(program: Program) -> list[dict[str, Any]]:
 
 
 def _script(program: Program) -> dict[str, Any]:
-    """The last script of a program, and the probes of earlier scripts that were removed before it."""
+    """The last script of a program, and the probes of earlier scripts that were removed before that script."""
     source, inputs = program.source, program.given
     return {
         "name": source.name,

@@ -39,7 +39,7 @@ class Shape:
     in_jdk: bool = False
     operation: OperationShape | None = None
     variables: tuple[Variable, ...] = ()
-    absent_variables: tuple[str, ...] = ()  # names of the method's other local variables, not live here: null
+    absent_variables: tuple[str, ...] = ()  # names of the local variables that are not live here: their value is null
     secret_result: bool = False  # the name of the method says that it returns a secret
 
     def __hash__(self) -> int:
@@ -63,7 +63,7 @@ class OperationShape:
     target: Type | None  # None: a static call or field
     arguments: tuple[Type, ...] = ()
     argument_descriptors: tuple[str, ...] = ()
-    value: Type | None = None  # of RETVAL, OLD_VALUE, NEW_VALUE; None: there is none
+    value: Type | None = None  # type of RETVAL, OLD_VALUE and NEW_VALUE; None: there is none
     value_descriptor: str = "V"
     element_size: int = 0  # NEWARRAY: bytes of one element of the last dimension
     dimensions: int = 0
@@ -249,7 +249,7 @@ class ListValue(Node):
 
 @dataclass(frozen=True, slots=True)
 class Bound(Node):
-    """``body``, in which the variable ``index`` of the body holds ``value``, which is evaluated once."""
+    """Evaluates ``value`` once, stores it in the variable ``index``, and evaluates ``body``, which may use it."""
 
     index: int
     value: Expr
@@ -420,7 +420,7 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class MapView:
-    """A map with the way to show it; ``flush``: its content is taken away."""
+    """A map with the way to show it; ``flush``: showing it empties it."""
 
     map: int
     flush: bool

@@ -41,7 +41,7 @@ class Carried:
 
 
 def carried(texts: Iterable[str], source: str = "--with") -> tuple[Carried, ...]:
-    """Parses lists with commas. ``source``: the source of the texts in messages. Raises UsageError."""
+    """Parses lists with commas. ``source``: the name of their source in messages. Raises UsageError."""
     parts = [part.strip() for text in texts for part in text.split(",")]
     distinct = tuple(dict.fromkeys(_parsed(part, source) for part in parts))
     if len(distinct) > MOST:

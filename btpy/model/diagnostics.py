@@ -370,8 +370,8 @@ def _source_rows(
 
 
 def _excerpt(source: Source, labels: list[tuple[Label, bool]], number: int) -> tuple[int, str]:
-    """What is shown of a line, and the number of characters that it hides at the start. A mark outside points at the
-    ellipsis.
+    """The number of characters that are hidden at the start of a line, and the part that is shown. A mark outside of
+    this part points at the ellipsis.
     """
     text = source.line(number)
     if len(text) <= _LONGEST:

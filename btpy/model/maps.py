@@ -90,7 +90,7 @@ class Percents:
 
 
 def map_title(name: str) -> str:
-    """A map as scripts spell it: ``@name``, or ``library.@name`` of a library's."""
+    """A map as scripts spell it: ``@name``, or ``library.@name`` for a map of a library."""
     library, _, own = name.rpartition(".")
     return f"{library}.@{own}" if library else f"@{own}"
 
@@ -114,9 +114,7 @@ class Map:
     estimated: str | None = None
     evicts: bool = False  # a full map forgets the least recently used key; otherwise it accepts no new key
     key_types: tuple[Type, ...] = ()  # the declared types; empty: any
-    imported: bool = (
-        False  # belongs to a library that the script only imports: the end prints it only if a probe prints it
-    )
+    imported: bool = False  # of a library that the script only imports: printed at the end only if a probe prints it
     key_names: tuple[str, ...] = ()  # names for the components of a key; empty: not known
 
     @property

@@ -53,12 +53,12 @@ class Slot:
     """The place of a value in the output: number ``value`` of the shipped values, or a site fact.
 
     ``format`` is the part after ``:`` in an f-string, or a printf conversion with its ``%``; ``type``: the type, as far
-    as the script determines it. It has the unit ( DURATION, BYTES). ``rest``: the slot shows all values from number
+    as the script determines it. It has the unit (DURATION, BYTES). ``rest``: the slot shows all values from number
     ``value`` to the end of the record (``args``, ``targs``); with ``named`` they are pairs of a name and a value
     (``locals()``). ``bare``: an object is shown without its class (``fields(x)``).
     ``time``: the value is a point in time, nanoseconds since 1970, shown by this format of strftime. ``width``: number
     of the shipped value that is the width of a printf conversion with ``*``; None: the conversion has its own.
-    ``carried``: it is a part of the thread's context that the user asked for, and not the script.
+    ``carried``: the value is a part of the thread's context that the user, not the script, asked for.
     """
 
     value: int | SiteFact
@@ -96,8 +96,8 @@ class Template:
 
     @property
     def speculative(self) -> bool:
-        """The first value of a record is the id of its speculation, and no value of the template. null: the record is
-        not speculative.
+        """The first value of a record is the id of its speculation, which no slot shows. null: the record is not
+        speculative.
         """
         return SPECULATIVE in self.options
 

@@ -72,7 +72,7 @@ class Type:
         return _PRIMITIVE[self.kind]
 
     def or_null(self) -> Type:
-        """The type with null. References always include null."""
+        """The type that also includes null. References always include it."""
         return self if self.is_reference else replace(self, nullable=True)
 
 

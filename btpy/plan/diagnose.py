@@ -407,7 +407,7 @@ def lines_of_others(probe: Probe, mappings: Sequence[MappedLines]) -> Diagnostic
     mapped = dict.fromkeys(line for lines in mappings for line in lines.mapped)
     examples = [f"{number} is line {line} of {file}" for number, file, line in list(mapped)[:_LINES_SHOWN]]
     more = [f"and {len(mapped) - len(examples)} more"] if len(mapped) > len(examples) else []
-    label = ", ".join([*examples, *more]) or "the probe is not at the other numbers"
+    label = ", ".join([*examples, *more]) or "other line numbers are not traced"
     first = mappings[0]
     lines = _asked_lines(attachment)
     message = f"{_spelled_lines(*lines)} of {first.class_name} comes from another line of the source"

@@ -81,7 +81,7 @@ class Selector:
         return self._owner is not None and any(class_.needs_supertypes for class_ in self._owner.classes)
 
     def learned(self, name: str) -> bool:
-        """Called when the supertypes of a class become known: whether it was undecided and is now selected."""
+        """Call this when the supertypes of a class become known. Returns whether it was undecided and now matches."""
         if self._owner is None or name not in self.undecided or not self._owner.matches(name, self._supertypes):
             return False
         self.undecided.discard(name)
@@ -262,7 +262,10 @@ def _constructor_call(selector: Selector, point: Point, call: Operation, of: Met
         missing = ((InputKind.TARGET, "the object exists when its constructor has returned: when=AFTER, or NEW"),)
     elif point is Point.CALL_THROW:
         missing = (
-            (InputKind.TARGET, "there is no object where its constructor throws: `target` is for when it returns"),
+            (
+                InputKind.TARGET,
+                "there is no object where its constructor throws: `target` exists only where it returns",
+            ),
         )
     elif state is None or operations.new_object(call, state) is None:
         missing = ((InputKind.TARGET, "nothing refers to the object when its constructor has returned"),)

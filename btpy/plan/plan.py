@@ -167,7 +167,7 @@ class RefusalReason(Enum):
     UNMODIFIABLE = "BT337"  # hidden, lambda, array or primitive class
     PARAMETER_NAMES = "BT338"  # retransformation would drop MethodParameters on this JDK (JDK-8240908)
     REJECTED = "BT339"  # the JVM refused the woven class
-    PROTECTED = "BT340"  # a core class that needs --allow core, or another agent's
+    PROTECTED = "BT340"  # a core class, which needs --allow core, or a class of another agent
     NOT_TIMED = "BT341"  # a synchronized method enters its monitor before its first instruction
     NO_VALUE = "BT342"  # the place lacks the value: the object does not exist yet, or is no longer referenced
     NO_LINES = "BT343"  # compiled without line numbers
@@ -181,7 +181,7 @@ ALLOWED_BY = {
     RefusalReason.PARAMETER_NAMES: "lost-parameter-names",
     RefusalReason.RECORD: "annotated-records",
 }
-"""The value of ``--allow`` for classes that this JDK harms."""
+"""The value of ``--allow`` for classes that retransformation may damage on this JDK."""
 
 
 def failure_reason(error: str) -> RefusalReason:

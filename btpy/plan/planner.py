@@ -194,8 +194,8 @@ class Planner:
         return frozenset().union(*(rule.selector.undecided for rule in self._rules))
 
     def learned(self, name: str) -> bool:
-        """Called when the supertypes of a class become known: whether operations that name it were omitted before and
-        match now.
+        """Call this when the supertypes of a class become known. Returns whether operations that name it were
+        omitted before and match now.
         """
         learned = [rule.selector.learned(name) for rule in self._rules]
         return any(learned)

@@ -2,8 +2,8 @@
 
 The blocks depend on the advice and on the shape of the method, not on its code.  So methods of one shape share them:
 :func:`ends_of` remembers.  The differing parts, the numbers of sites and the indexes of constants, are filled in when a
-block is assembled (``snippets.Snippet``).  Sites are numbered from the first one of the block, those of frame locals
-from the last one before the first of the method, backwards: −1, −2, ….
+block is assembled (``snippets.Snippet``).  Sites have the numbers 0, 1, … within the block.  Sites of frame
+locals have the numbers −1, −2, …, because they are the first sites of the method (``Snippet.assembled``).
 
 A value is *kept* from entry to exit, in a new local variable after ``max_locals``, if advice at an exit or inside the
 method needs it: entry copies of arguments and ``this``, frame locals, the time of entry.

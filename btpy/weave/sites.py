@@ -33,7 +33,7 @@ class Numbering:
         return self._first + len(self.sites)
 
     def number_all(self, advices: Iterable[Advice], line: int) -> int:
-        """Numbers the sites of advice at the ends of the method; the id of the first."""
+        """Numbers the sites of advice at the ends of the method. Returns the id of the first site."""
         sites = self.sites
         first = number = self._first + len(sites)
         place = self._place

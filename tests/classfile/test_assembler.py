@@ -650,7 +650,7 @@ def _too_many_locals(code: CodeBuilder) -> None:
         (_stack_types_disagree, "stacks that do not agree"),
         (_back_jump_does_not_fit, "does not fit the frame"),
         (_splits_a_long, "would be split"),
-        (_jsr, "jsr cannot be followed"),
+        (_jsr, "the types after a jsr cannot be tracked"),
         (_init_of_an_object, "<init> is called on"),
         (_too_long, "65536 bytes of code"),
         (_too_many_locals, "at most 65536 local variables"),

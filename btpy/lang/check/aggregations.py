@@ -215,7 +215,7 @@ def _series(constants: dict[str, nodes.Expression]) -> Series:
 
 
 def same_unit(sample: Type, bound: Type) -> bool:
-    """Whether samples of a type can be counted between bounds of another."""
+    """Whether samples of one type can be counted between bounds of another type."""
     if sample.kind in (Kind.DURATION, Kind.BYTES):
         return bound.kind is sample.kind
     return sample.kind in (Kind.ANY, Kind.OBJECT, Kind.LONG) or bound.kind in (Kind.LONG, Kind.DOUBLE)

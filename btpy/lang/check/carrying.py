@@ -18,7 +18,7 @@ TRACE = (Ambient.TRACE_ID, Ambient.SPAN_ID, Ambient.TRACE_FLAGS)
 
 
 def carried_values(context: Context, span: Span) -> Iterator[tuple[str, Expr]]:
-    """Name and value of each; none where the body does not run on a thread of the traced program."""
+    """The names and values; none where the body does not run on a thread of the traced program."""
     permissions = context.permissions
     if not _runs_in_program(context):
         return

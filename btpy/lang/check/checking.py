@@ -34,10 +34,11 @@ class Draft:
 @dataclass(slots=True)
 class Checking:
     """One script while it is checked. ``shared``: the maps and thread variables of the scripts that already run.
-    ``maps`` and ``scoped`` variables are those that the script may name, by name. ``template_ids``: by the host of a
-    probe and the place of a template. ``subscribed``: the subscribers by the id of their host. ``readers``: the hosts
-    whose bodies read maps or scoped variables. ``bodies``: the typed bodies, in the order of the drafts.
-    ``jfr_events``: those that the script writes, and those that running probes write, by name.
+    ``maps`` and ``scoped`` variables are those that the script may name, by name. ``template_ids``: the ids of
+    templates, by the host of the probe and the place of the template. ``subscribed``: the subscribers by the id of
+    their host. ``readers``: the hosts whose bodies read maps or scoped variables. ``bodies``: the typed bodies, in
+    the order of the drafts.
+    ``jfr_events``: the JFR events that the script or running probes write, by name.
     """
 
     linked: Linked

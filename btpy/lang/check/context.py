@@ -79,7 +79,7 @@ class Context:
         being inlined.
     ``permissions``: the permissions of the user; ``classes``: the known classes of the traced program; ``subject``: the
     name of the traced method in messages.
-    ``jfr_events``: by name. Without a shape, the body adds the events that it is the first to write.
+    ``jfr_events``: the JFR events by name. Without a shape, the body adds its events that are not there yet.
     """
 
     probe: program.Probe

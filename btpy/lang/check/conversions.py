@@ -178,7 +178,7 @@ def mistyped(
 
 
 def origin_of(context: Context, value: Expr) -> str:
-    """The reason why a value has its type, to follow the name of the type."""
+    """The reason why a value has its type; messages write it after the name of the type."""
     if isinstance(value, typed_tree.InputValue):
         match value.input.kind:
             case InputKind.ARG if context.shape is not None:

@@ -19,7 +19,7 @@ from btpy.model.permissions import Permissions
 
 
 def draft_probes(checking: Checking) -> None:
-    """Reads the annotations of the probes, names the probes and tells subscribers from hosts."""
+    """Reads the annotations of the probes, names the probes, and finds out which are subscribers."""
     report, shared = checking.report, checking.shared
     drafts: list[Draft] = []
     used = {probe.name for probe in shared.active}

@@ -5,7 +5,7 @@ Without a shape, everything that depends on the method has the type ANY, or the 
 declare. So an error found without a shape is an error for every method. Both runs visit the same code, so the first
 creates the templates, and the second finds them by their place.
 
-A fault ends its statement, so that it is reported once. The parts: The parts are ``statements.py``,
+A fault ends its statement, so that it is reported once. The parts are ``statements.py``,
 ``expressions.py`` and the modules below them, down to ``context.py``.
 """
 

@@ -150,7 +150,7 @@ def unfit_host(name: nodes.Name, host: program.Probe) -> Diagnostic | None:
             "BT117",
             f"`{name.span.text}` is itself a subscriber",
             Label(name.span),
-            (Label(label, "runs with the probe of another"),),
+            (Label(label, "runs with another probe"),),
             help=("subscribe to the same probe as it does",),
         )
     if _provides(host.tree):

@@ -1,7 +1,7 @@
 """``jfr(name, key=value, …)``: a typed event in the JFR recordings that run in the target.
 
-JFR has a type for each event: its name and the types of its fields. The script alone determines it, so that it is known
-before any class is, and does not differ between the methods that a probe is in.
+JFR has a type for each event: its name and the types of its fields. The script alone determines
+this type, so it is known before any class is known, and it is the same for all methods of a probe.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _check_fields(event: JfrEvent, arguments: Mapping[str, nodes.Argument]) -> N
                 Diagnostic(
                     "BT102",
                     f"JFR gives every event a field `{label}`",
-                    Label(place, "of the event itself"),
+                    Label(place, "a field of every event"),
                     help=(f"choose another name:  {other}={argument.value.span.text}",)
                     if len(argument.value.span.text) < 40
                     else (f"choose another name, such as {other}",),

@@ -1,4 +1,4 @@
-"""Names for the components of a map's keys: those that its declaration has, else from the expressions of the script.
+"""Names for the components of a map's keys: those in its declaration, or else names from the expressions of the script.
 ``@slow[$sku, method]`` has the keys ``sku`` and ``method``."""
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from btpy.lang.syntax import nodes
 
 
 def key_names(keys: Sequence[nodes.Expression], declared: Sequence[str | None] = ()) -> tuple[str, ...]:
-    """A different name for each key: the declared one, else that of a variable, a field or a method, else ``key1``,
-    ``key2`` by position. ``declared``: for each key, or empty; the names differ."""
+    """A different name for each key: the declared name, else the name of a variable, a field or a method, else
+    ``key1``, ``key2`` by position. ``declared``: a name or None for each key, or empty; the names differ."""
     used = {name for name in declared if name}
     names: list[str] = []
     for position, key in enumerate(keys, 1):

@@ -195,8 +195,8 @@ def _element(container: Expr) -> Type:
 
 
 def once(context: Context, value: Expr) -> tuple[Expr, Callable[[Expr], Expr]]:
-    """An expression for ``value`` that can be used several times, and a function that wraps its user, so that ``value``
-    is evaluated once.
+    """An expression for ``value`` that can be used several times, and a function. The function wraps the expression
+    that uses it, so that ``value`` is evaluated once.
     """
     if isinstance(value, typed_tree.Constant | typed_tree.InputValue | typed_tree.LocalValue):
         return value, lambda body: body

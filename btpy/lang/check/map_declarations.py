@@ -32,7 +32,7 @@ class DeclaredStorage:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredMap:
-    """``storage``: None where the declaration does not say. ``tree``: the declaration."""
+    """``storage``: None if the declaration has none. ``tree``: the declaration."""
 
     keys: tuple[Type, ...]
     storage: DeclaredStorage | None

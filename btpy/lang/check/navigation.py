@@ -245,7 +245,7 @@ def _of_no_container(context: Context, value: Expr) -> ClassFields | None:
 
 
 def _refuse_no_container(context: Context, target: Expr, tree: nodes.Index) -> None:
-    """Raises FaultError where the class of the target is known, and neither is a collection nor can be one."""
+    """Raises FaultError where the class of the target is known, and no value of it can be a collection."""
     facts = _of_no_container(context, target)
     if facts is None:
         return

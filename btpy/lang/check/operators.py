@@ -3,7 +3,7 @@
 A quantity needs a literal with a unit on the other side (0 needs none); an INT has none, a LONG counts as nanoseconds
 or bytes. With an operand of unknown type the operation is dynamic, on boxed operands. Null in arithmetic, ordering or
 a condition is an error of the probe when it fires, not of the script; ``==``, ``??``, navigation and the string
-predicates take it (docs/language.md, Types and null).
+predicates accept null (docs/language.md, Types and null).
 """
 
 from __future__ import annotations
@@ -361,7 +361,7 @@ def _regrouped(tree: nodes.Binary, right: nodes.Expression) -> nodes.Expression 
         return None if left is None else replace(right, span=left.span.to(right.span), left=left)
     if right.operator.text not in _COMPARISONS or not isinstance(right.left, nodes.Literal):
         return None
-    if right.left.span.text[:1].isidentifier():  # a parameter, which is compared for good reason
+    if right.left.span.text[:1].isidentifier():  # a parameter of the script: the user means the comparison
         return None
     value = replace(tree, span=tree.left.span.to(right.left.span), right=right.left)
     return replace(right, span=value.span.to(right.span), left=value)

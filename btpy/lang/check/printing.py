@@ -254,7 +254,7 @@ def _directives(format_: str) -> list[str]:
 
 
 def is_time_format(format_: str) -> bool:
-    """Whether ``strftime`` of the language takes it."""
+    """Whether ``strftime`` of the language accepts the format."""
     return format_.isprintable() and all(
         len(directive) == 2 and directive[1] in _DIRECTIVES for directive in _directives(format_)
     )
@@ -411,7 +411,7 @@ class Record:
             variable = None if formal else VARIABLES.get(tree.text)
             if variable is not None and isinstance(variable.source, SiteFact):
                 resolved = resolve(context, tree)
-                if isinstance(resolved, typed_tree.InputValue):  # sent by the agent: a site does not determine it
+                if isinstance(resolved, typed_tree.InputValue):  # the agent sends it, because no site determines it
                     self._parts.append(Slot(len(self._values), resolved.type, label, format_))
                     self._values.append(resolved)
                     return

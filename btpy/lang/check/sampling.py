@@ -23,7 +23,7 @@ _MOST_LEVEL = 100
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """``level``: None means starts disabled."""
+    """``level``: None means that the probe starts disabled."""
 
     sampling: Sampling | None = None
     limit: Limit = NO_LIMIT
@@ -85,7 +85,7 @@ def decide_together(probes: Sequence[Probe], report: Report) -> list[Probe]:
 
 
 def weight_text(sampling: Sampling | None) -> str:
-    """The number of hits that a firing represents: ``1``, ``100``, ``?`` where that changes while it runs."""
+    """The number of hits that a firing represents: ``1``, ``100``, ``?`` if the number changes."""
     if sampling is None:
         return "1"
     if sampling.adaptive or sampling.mode is SampleMode.MAX_RATE:

@@ -164,7 +164,8 @@ def _owner(context: Context, tree: nodes.ScopedVariable) -> Expr | None:
 
 
 def stateful(context: Context, tree: nodes.Expression, where: str = "state") -> Expr:
-    """An object that may have variables. A value of the script cannot: each use of it may be another object."""
+    """An object that may have variables. A value that the script creates cannot, because each use may
+    create another object."""
     value = context.value(tree)
     if value.type.kind not in (Kind.OBJECT, Kind.ANY, Kind.ARRAY):
         fault = mistyped(context, value, tree, f"`{where}` needs an object, not {named(value.type)}")

@@ -1,4 +1,4 @@
-"""The state that a script shares with others of its session: a map or a thread variable of the same name is the same.
+"""The state that the scripts of a session share: the maps and thread variables that have the same name.
 
 If an active probe uses a name, the script must use it with the same meaning. A map or variable that only removed probes
 used is reused if the script uses it in the same way, so that a new version of a probe continues the maps of the old
@@ -93,7 +93,7 @@ class Shared:
     def maps_typed(
         self, maps: Mapping[str, Map], types: Mapping[int, Type], trees: Sequence[nodes.Tree], report: Report
     ) -> dict[str, Map]:
-        """With the types of all that the script puts into them."""
+        """The maps with the types of all values that the script puts into them."""
         live = _maps(self.trees)
         used = _maps(trees) if live else {}
         typed_maps = dict(maps)
@@ -125,7 +125,7 @@ class Shared:
         trees: Sequence[nodes.Tree],
         report: Report,
     ) -> dict[str, ScopedVariable]:
-        """With the types of all that the script puts into them."""
+        """The variables with the types of all values that the script puts into them."""
         live = _scoped(self.trees)
         used = _scoped(trees) if live else {}
         old_variables = {variable.key: variable for variable in self.scoped}

@@ -28,7 +28,7 @@ _EXAMPLE = 'span("price", items=$count)'
 
 
 def span(context: Context, call: nodes.Call) -> Statement:
-    """The record of the span, unless there is none: the trace is not sampled, or the probe was disabled at entry."""
+    """Writes the record of the span, unless its trace is not sampled or the probe was disabled at entry."""
     _check_place(context, call)
     is_named = bool(call.arguments) and call.arguments[0].name is None
     name = kind_of_event(call, "the name of the span", _EXAMPLE) if is_named else "span"

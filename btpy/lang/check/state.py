@@ -79,7 +79,7 @@ def _maps(
         if use.definition is not None and use.definition != defining.definition:
             report(_conflict(use, defining))
         elif use.definition is None and not use.reference.keys:
-            continue  # the whole map, or a value, which elaboration refuses
+            continue  # it names the whole map; elaboration refuses it as a value
         elif len(use.reference.keys) != len(defining.reference.keys):
             report(_other_keys(use, defining))
     return maps

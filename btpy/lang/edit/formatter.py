@@ -91,8 +91,8 @@ class _Token:
     """``kind``: name of the terminal, or LINE_COMMENT, BLOCK_COMMENT. ``breaks``: the number of line ends before it.
 
     ``blocks``: the open braces around it. ``ends_statement``: a semicolon may have to follow. ``last``: its
-    semicolon may be left out. ``one_line``: of an opening brace, whether its body is written on one line; a closing one
-    has its ``opener``.
+    semicolon may be left out. ``one_line``: for an opening brace, whether its body is written on one line.
+    ``opener``: for a closing brace, its opening brace.
     """
 
     kind: str

@@ -93,7 +93,7 @@ def cast(failure: Failure) -> Diagnostic | None:
         "a cast follows its value",
         place,
         written,
-        notes=("of most values the type is known, and of others it is found when the probe fires: few need one",),
+        notes=("few values need a cast: btpy knows most types, and finds the others when the probe fires",),
     )
 
 
@@ -190,7 +190,7 @@ def pattern_variable(failure: Failure) -> Diagnostic | None:
         "BT016",
         "`instanceof` gives no variable here",
         Label(failure.ahead(name.end())),
-        help=(f"leave it out; a name of its own is:  let {name[0]} = {tested[1]};",),
+        help=(f"leave it out; a new variable is:  let {name[0]} = {tested[1]};",),
     )
 
 
@@ -332,7 +332,7 @@ def list_in_parentheses(failure: Failure) -> Diagnostic | None:
             "a map holds one value for a key",
             Label(failure.ahead(1)),
             help=(
-                f"several values are several maps, which  table(@a, @b)  prints beside each other:  {stored[1]}_1"
+                f"use a map for each value;  table(@a, @b)  prints them side by side:  {stored[1]}_1"
                 f"{stored[2] or ''} = {stored[3].strip()}",
             ),
         )

@@ -44,7 +44,7 @@ _NO_CAST = "values need no conversion:  print(arg0)"
 _MAPS = "keep it in a map:  @name[key] = …"
 _WAIT = "a probe cannot wait; do later work in a timer:  @OnTimer(5s) { … }"
 _LOOP = "a loop ends at its limit:  for x in items limit 10 { … }   or tests:  first(x in items: x.price > 3)"
-_SKIP = "skip() ends this firing; to skip the rest of a loop round write:  if … { … }"
+_SKIP = "skip() ends this firing; to skip the rest of an iteration write:  if … { … }"
 _SHARED = "all threads share maps:  @n = …   and a thread has values of its own:  thread.n = …"
 _NOTHING = "a probe changes nothing in the program"
 _EMPTY = "a body may be empty:  { }"
@@ -56,12 +56,12 @@ FORMS = {
     "next": _SKIP,
     **dict.fromkeys(("pass", "noop"), _EMPTY),
     "with": "a probe takes no locks and opens nothing; a value gets a name by:  let x = …",
-    "assert": 'a test that is to be seen:  if arg0 == null { print("null") }',
-    **dict.fromkeys(("await", "async", "goto"), "there is nothing like it: a probe is a list of statements"),
+    "assert": 'a test whose result is printed:  if arg0 == null { print("null") }',
+    **dict.fromkeys(("await", "async", "goto"), "a probe has no such statement"),
     **dict.fromkeys(("global", "nonlocal"), _SHARED),
     "yield": 'values leave a probe by print(value, …) or emit("name", key=value)',
     **dict.fromkeys(("import", "from"), "libraries are imported outside of probes:  import btpy.jdbc;"),
-    **dict.fromkeys(("lambda",), "functions cannot be values; one with a name is:  fn twice(int n): int = n * 2;"),
+    **dict.fromkeys(("lambda",), "functions cannot be values; a function has a name:  fn twice(int n): int = n * 2;"),
     **dict.fromkeys(("try", "catch", "finally", "except"), _CATCH),
     **dict.fromkeys(("throw", "raise", "THROW"), f"{_NOTHING}, so it cannot throw"),
     **dict.fromkeys(("switch", "case", "match"), "write if … { … } else if … { … }, or c ? a : b"),

@@ -91,7 +91,7 @@ def btrace_method(failure: Failure) -> Diagnostic | None:
 
 _ARGUMENTS = r"(?:\s*\((?:[^()\n]|\([^()\n]*\))*\))?"
 _ANNOTATION = rf"@[A-Z]\w*{_ARGUMENTS}"
-_CLASS_AND_METHOD = r"((?:(?!::)[^\s(){};])+)::([^\s(){};]+)"  # one way to split it, however many `::` there are
+_CLASS_AND_METHOD = r"((?:(?!::)[^\s(){};])+)::([^\s(){};]+)"  # a text with several `::` can be split in only one way
 _POINT_WITH_LOCATION = rf"{_CLASS_AND_METHOD}(?:\s*\([^(){{}};]*\))?(?:\s*@([a-z_]+)\b(?:\([^()\n]*\))?)?"
 _ANNOTATIONS_BEFORE = re.compile(rf"\s*((?:{_ANNOTATION}\s+)+){_POINT_WITH_LOCATION}")
 _ANNOTATIONS_BEHIND = re.compile(rf"\s*{_POINT_WITH_LOCATION}\s*((?:{_ANNOTATION}\s*)+)(?:@([a-z_]+)\b)?")
@@ -423,7 +423,7 @@ def _flag(place: Span, letter: str, number: str) -> Diagnostic:
     """``Foo::bar -n 5``: a flag of a command"""
     written = {
         "n": f"a probe that ends after so many hits:  @Limit(hits={number}), or --hits {number} at the command line",
-        "x": f"how deep an object is shown is said where it is printed:  print(show(arg0, {number}))",
+        "x": f"print gives the depth to which it shows an object:  print(show(arg0, {number}))",
         "b": "before the method:  com.acme.Foo::bar @entry { … }",
         "e": "when an exception leaves the method:  com.acme.Foo::bar @throw { … }",
         "f": "when the method ends:  com.acme.Foo::bar @exit { … }",

@@ -87,4 +87,4 @@ KNOWN_ERRORS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     statements.statement_of_others,
     statements.missing_semicolon,
 )
-"""The first that returns a diagnostic explains the error."""
+"""The first function that returns a diagnostic explains the error."""

@@ -181,6 +181,6 @@ def conversion(failure: Failure) -> Diagnostic | None:
         "BT016",
         "values in an f-string have no conversion",
         Label(failure.ahead(2)),
-        help=("leave it out; all of an object is:  print(show(arg0))",),
+        help=("leave it out; to print all of an object:  print(show(arg0))",),
         fixes=(Fix(failure.ahead(2), ""),),
     )

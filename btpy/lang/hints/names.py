@@ -109,7 +109,7 @@ def bare_thread(failure: Failure) -> Diagnostic | None:
 _OF_STATISTICS = {"hist_log": "hist(value)", "hist_linear": "lhist(value, min, max, step)"}
 _OPERATORS_OF_SYSTEMTAP = {
     "entry": "entry(value)",
-    "defined": "nothing: that a name is there is checked before the probe runs, and null is tested by  x != null",
+    "defined": "nothing: btpy checks names before the probe runs; a test for null is  x != null",
     "cast": "value as com.acme.Foo",
     "var": "$name, or self.field",
     "perf": "nothing: there are no counters of the processor here",

@@ -201,7 +201,10 @@ _BPFTRACE = (
     _form(r"\b(?:BEGIN|begin)\s*(?=\{)", "@OnBegin { … }"),
     _form(r"\b(?:END|end)\s*(?=\{)", "@OnEnd { … }"),
     _form(r"\busdt:[\w./*]*:(?:hotspot:)?gc__\w+", "gc_count(), gc_time(); its calls:  use btpy.gc_calls;"),
-    _form(r"\b(?:software|hardware|s|h):[\w-]+:\d+", "no counters of the processor: a probe is in methods"),
+    _form(
+        r"\b(?:software|hardware|s|h):[\w-]+:\d+",
+        "nothing: probes run in methods, and cannot read counters of the processor",
+    ),
     _form(r"\b(?:kr|ur|fr):(?!:)[\w:./*+,-]+", "com.acme.Foo::bar @return { … }"),
     _form(r"\bi:s:(\d+)", lambda match: f"@OnTimer({match[1]}s) {{ … }}"),
     _form(r"\bi:ms:(\d+)", lambda match: f"@OnTimer({match[1]}ms) {{ … }}"),
@@ -224,7 +227,7 @@ _BPFTRACE = (
     _form(r"\bprobe\b(?!\s*[({])", "probe"),
     _form(r"\bfunc\b", 'method, or f"{cls}.{method}"'),
     _form(r"\b[ku]stack\b(?:\([^)]*\))?", "stack(n)"),
-    _form(r"\bstr\s*\(\s*arg(\d)[^)]*\)", lambda match: f"arg{match[1]}: strings are strings"),
+    _form(r"\bstr\s*\(\s*arg(\d)[^)]*\)", lambda match: f"arg{match[1]}: a string needs no function"),
     _form(r"\bsarg\d\b|\bargs(?:->|\.)\w+", "arg0, arg1, … or $name"),
     _form(r"\$(?!\w*\()\w+\s*=(?!=)", "let name = …", "$name = …"),
     _form(r"\bquantize\s*\(|\bhist\s*\(", "hist(value)", "hist(…)"),
@@ -273,7 +276,7 @@ _DTRACE = (
     _form(r"\bexecname\b|\bcurthread\b", "thread_name"),
     _form(r"\bprobefunc\b", "method"),
     _form(r"\bprobemod\b", "cls"),
-    _form(r"\bcopyinstr\s*\(", "strings are strings: $name or arg0", "copyinstr(…)"),
+    _form(r"\bcopyinstr\s*\(", "strings need no function: $name or arg0", "copyinstr(…)"),
     _form(r"(?<!l)\bquantize\s*\(", "hist(value)", "quantize(…)"),
     _form(r"\blquantize\s*\(", "lhist(value, min, max, step)", "lquantize(…)"),
     _form(r"\bprinta\s*\(", "print(@name)", "printa(…)"),
@@ -351,7 +354,9 @@ _SYSTEMTAP = (
     _form(r"\bprint_u?backtrace\s*\(", "print(stack())", "print_backtrace()"),
     _form(r"\bprintln?\s*\(", 'print(value, …) or print(f"… {value} …")', "println(…)"),
     _form(r"\bprintf\s*\(\s*\"[^\"]*\\n\"", 'printf or print(f"…"): each is a line, without \\n', 'printf("…\\n")'),
-    _form(r"\buser_string\w*\s*\(|\bkernel_string\w*\s*\(", "strings are strings: $name or arg0", "user_string(…)"),
+    _form(
+        r"\buser_string\w*\s*\(|\bkernel_string\w*\s*\(", "strings need no function: $name or arg0", "user_string(…)"
+    ),
     _form(r"\bnext\b", "skip()"),
     _form(r"\bdelete\s+(?!@)\w+", "delete @name[key], or clear(@name)"),
 )
@@ -426,7 +431,7 @@ _ARTHAS = (
     ),
     _form(
         r"^\s*tt(?=\s+-[lipd]\b)[^\n]*",
-        "calls are not kept and not repeated; events are:  btpy PID -e '…' --record FILE",
+        "btpy cannot repeat calls; it can record events:  btpy PID -e '…' --record FILE",
         "tt",
     ),
     _form(

@@ -37,13 +37,12 @@ def sampled(text: str, arguments: str) -> str:
 
 
 def settled(script: Source, arguments: Mapping[str, str]) -> str:
-    """The script with the values that were given for its parameters as their defaults. Raises ScriptError where it does
-    not parse."""
+    """The script, with ``arguments`` as the defaults of its parameters. Raises ScriptError where it does not parse."""
     text = script.text
     for item in reversed(parser.parse(script).items):
         if isinstance(item, nodes.ScriptParameter) and item.name.text in arguments:
             parameter = declared(item, [])
-            assert parameter is not None  # otherwise the user could not have given it
+            assert parameter is not None  # the user can give values only to valid parameters
             value = spelled(parameter.type, parsed(parameter.type, arguments[parameter.name]))
             start, end = (item.type or item.name).span.end, (item.default or item.type or item.name).span.end
             text = f"{text[:start]} = {value}{text[end:]}"

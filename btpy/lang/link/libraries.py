@@ -1,7 +1,7 @@
-"""The search path for libraries: the directory of the importing file, those of ``-I``, of ``$BTPY_PATH``, the user's
-own (``~/.config/btpy/probes``), and the libraries that come with btpy. ``btpy.name`` means only the libraries that come
-with btpy. A name on the command line means a library that comes with btpy first, and never a file of the working
-directory.
+"""The search path for libraries: the directory of the importing file, the directories of ``-I`` and ``$BTPY_PATH``, the
+user's own directory (``~/.config/btpy/probes``), and the libraries that come with btpy. ``btpy.name`` means only the
+libraries that come with btpy. A name on the command line means a library that comes with btpy first, and never a file
+of the working directory.
 
 A probe runs inside other people's programs, so a library that another user may have written is refused
 (:mod:`btpy.files`).
@@ -164,8 +164,8 @@ def read(path: Path, *, own: bool = False) -> str:
 
 
 def _listed(directory: Path) -> Iterator[tuple[str, Path]]:
-    """The libraries in a directory; none if it is missing or in a directory that this user cannot enter: a run on
-    another host may have the search path of its client.
+    """The libraries in a directory. There are none if it is missing, or if this user cannot reach it: a run on another
+    host may have the search path of its client.
     """
     if os.path.isdir(directory):
         for path in sorted(directory.rglob("*" + SUFFIX)):

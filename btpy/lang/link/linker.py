@@ -49,7 +49,7 @@ from btpy.model.source import Source, Span
 _RESERVED = frozenset((*VARIABLES, *LOCATIONS, "BEFORE", "AFTER", "thread"))
 _CALLED = frozenset((*FUNCTIONS, *AGGREGATIONS, *QUANTIFIERS))  # reserved for functions only
 _FLOW = "flow"
-"""The flow of a thread, among the state that probes read and write."""
+"""The name of the flow of a thread, in the sets of state that probes read and write."""
 _ARGUMENT = re.compile(r"arg\d+")
 
 
@@ -472,7 +472,9 @@ class _Linker:
             return
         kinds = {**dict.fromkeys(main.parameters, "parameter"), **dict.fromkeys(main.functions, "function")}
         activating = self._activating(main)
-        needed = {linked.prefix for linked in running}  # also a library that nothing names: it hands flows over
+        needed = {
+            linked.prefix for linked in running
+        }  # a library that hands flows over is needed even if nothing names it
         kinds |= {
             alias: "library"
             for alias, library in main.imports.items()
@@ -841,8 +843,8 @@ def _touched(tree: Tree, functions: Mapping[str, nodes.Function]) -> _Touched:
 
 
 def _running(modules: list[_Module], functions: dict[str, nodes.Function]) -> tuple[list[LinkedProbe], list[_Module]]:
-    """The probes that run, those of libraries first, each library after those that it imports; and the modules
-    whose probes all run: the script itself and the libraries that it uses."""
+    """The probes that run, and the modules whose probes all run: the script itself and the libraries that it uses.
+    Probes of a library come after those of the libraries that it imports; probes of the script come last."""
     activation = _Activation(modules, _reaches(modules, functions))
     activation.run()
     running = [

@@ -6,8 +6,8 @@ the tables when the package is built (:mod:`btpy.lang.syntax.tables`). Here they
 
 1. *Contextual lexer.* The lexer looks for a terminal only if the state of the parser has an action for it. One pattern
    of all terminals serves most states: if the state accepts the terminal that it finds, the pattern of that state would
-   have found the same. Otherwise, and where class names are possible, which look like expressions, the pattern of the
-   state decides. Each pattern begins with the ignored text, so one match gives one token.
+   have found the same. Otherwise the pattern of the state decides; also where class names are possible, because class
+   names look like expressions. Each pattern begins with the ignored text, so one match gives one token.
 2. *LALR(1).* Shift, or reduce by a rule. Reductions of a ``?rule`` with one child change nothing but the state (an
    operand passes fifteen levels of precedence), so they are computed once for each state and then looked up.
 3. *Shape* of Lark's trees: literal tokens of the grammar are dropped, ``_rules`` become part of their parent, and an

@@ -120,7 +120,7 @@ def _parser() -> Parser:
     grammar, tables = (get_data("btpy.lang.syntax", name) for name in ("grammar.lark", "grammar.json"))
     parser = Parser(tables.decode(), MAX_DEPTH) if tables is not None else None
     if grammar is None or parser is None or parser.grammar != identity(grammar):
-        raise RuntimeError("grammar.json is not made of grammar.lark: python agent-java/hatch_build.py makes it")
+        raise RuntimeError("grammar.json was not made from grammar.lark: run python agent-java/hatch_build.py")
     return parser
 
 
