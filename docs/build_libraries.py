@@ -35,7 +35,7 @@ def page() -> str:
 
 
 def _section(library: Library) -> tuple[str, str, str]:
-    """Its name, the first sentence of its comment, and its section of the page."""
+    """The name of a library, the first sentence of its comment, and its section of the page."""
     name = library.name.removeprefix("btpy.")
     script = parser.parse(Source(name, library.path.read_text(encoding="utf-8"), path=library.path))
     summary, *paragraphs = (script.doc or "").split("\n\n")
@@ -85,7 +85,7 @@ def _wrapped(paragraph: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """As Markdown: marks outside of backticks are escaped."""
+    """The text as Markdown: marks outside of backticks are escaped."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if part.startswith("`") else re.sub(r"([*<|])", r"\\\1", part) for part in parts)
 

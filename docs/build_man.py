@@ -82,7 +82,7 @@ def _text(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Escapes text, so that it has no hyphens, and no requests at the beginning of a line."""
+    """Escapes hyphens, and a mark at the beginning of a line that would make the line a request."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("…", "...").replace("→", "\\(->")
     return f"\\&{escaped}" if escaped[:1] in (".", "'") else escaped
 

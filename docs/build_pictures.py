@@ -16,7 +16,7 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))  # run as a file: the harness of the tests is beside this directory
+sys.path.insert(0, str(HERE.parent))  # this script runs as a file, and imports from tests/
 
 from tests.jdks import java  # noqa: E402
 from tests.targets import Target  # noqa: E402

@@ -110,7 +110,7 @@ LOSSES = DataSet(
     "losses",
     "One row for each probe at the end of a run; its time is the start of the run. `produced` is\n"
     "`delivered`, `discarded` and the columns `dropped_…` together, and `written` is `delivered` without\n"
-    "`withheld`. A run without rows was cut off.",
+    "`withheld`. If a run has no rows here, it was cut off.",
     (
         *_HEAD,
         Column("probe", "string", "the name of the probe"),
