@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Executes the client's requests one after the other, on its own thread. A {@link RequestHandler} does the work of
- * each.
+ * Executes the client's requests one after the other, on its own thread. A {@link RequestHandler} does the work of each
+ * request.
  */
 final class Commands implements Runnable {
     private static final int MAX_WAITING = 1024;

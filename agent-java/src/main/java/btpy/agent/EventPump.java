@@ -27,8 +27,8 @@ final class EventPump implements Runnable {
     private static final long REPORT_NANOS = 1_000_000_000L;
 
     /**
-     * The size of an EVENTS message in bytes, and the size after a full one. Most of the cost on both sides is for each
-     * message.
+     * The size of an EVENTS message in bytes, and the size after a full message. Most of the cost on both sides is for
+     * each message.
      */
     private static final int CHUNK = 64 << 10;
     private static final int LARGE_CHUNK = 128 << 10;

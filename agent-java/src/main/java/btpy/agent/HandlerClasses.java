@@ -4,8 +4,8 @@ import btpy.runtime.Memory;
 
 /**
  * Defines the classes that the client generated. They are defined in the boot loader, where HotSpot does not verify by
- * default. So each is first linked, with verification, in a temporary loader. Its name is the hash of its content, so
- * the same class is defined once in the life of the JVM, for all sessions.
+ * default. So each class is first linked, with verification, in a temporary loader. Its name is the hash of its
+ * content, so the same class is defined once in the life of the JVM, for all sessions.
  */
 final class HandlerClasses {
     private static final String PREFIX = "btpy.handlers.Handler_";

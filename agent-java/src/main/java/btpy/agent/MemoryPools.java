@@ -19,8 +19,8 @@ final class MemoryPools {
     private long dueNanos;
 
     /**
-     * The pools whose names match. Without names: the bounded pools with a usage threshold, except those that fill up between two
-     * collections.
+     * The pools whose names match. Without names, the bounded pools with a usage threshold, except pools that fill up
+     * between two collections.
      *
      * @throws IllegalArgumentException that names the pools when none matches
      */

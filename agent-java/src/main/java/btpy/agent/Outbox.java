@@ -7,8 +7,8 @@ import java.io.IOException;
  * channel), the event thread (which monitors the lease, so it must not wait for a client that does not read) and the
  * reader. One thread writes, questions of loading threads first.
  *
- * <p>The lists are linked by hand, because application threads add to them, maybe at the end of their stack. Unlike the
- * resizing of a collection, two assignments cannot be left incomplete.
+ * <p>The lists are linked by hand, because application threads add to them, maybe at the end of their stack. A stack
+ * overflow may interrupt the resizing of a collection, but not two assignments.
  */
 final class Outbox implements Runnable {
     /** The number of waiting bytes at which the outbox is full. */

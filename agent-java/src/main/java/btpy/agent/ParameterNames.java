@@ -192,7 +192,7 @@ final class ParameterNames {
             ByteArrayOutputStream out = new ByteArrayOutputStream(b.length + content.length);
             int from = poolEnd;
             int to = methodsAt(b, poolEnd);
-            int nextMethod = 0; // the order of methods differs, but most methods still follow the same one
+            int nextMethod = 0; // the order of methods differs, but most methods still follow the same method as before
             int remaining = u2(b, to);
             for (to += 2; remaining > 0; remaining--) {
                 int head = to;

@@ -72,7 +72,7 @@ final class Warmup {
         Inventory.isWoven(classFile);
         Sessions.areSeveral();
         watch.matchesLoaded(Warmup.class, SUBJECT, false);
-        questions.open(); // the questions above got no answer
+        questions.open(); // otherwise it asks nothing more, because the questions above got no answer
         Question question = questions.ask(new ClassRecord(SUBJECT, null, "boot"), null, classFile, Fingerprint.of(classFile), false);
         Frame frame = question.frame();
         frame.toChunks();

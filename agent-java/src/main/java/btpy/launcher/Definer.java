@@ -30,7 +30,7 @@ public final class Definer implements Runnable, Consumer<byte[]> {
         Modules.addExportsToAllUnnamed(module, "btpy.handlers"); // exported to named modules when a class of theirs is woven
         Modules.addReadsAllUnnamed(module);
         Modules.addReads(module, Instrumentation.class.getModule()); // the boot layer may lack it
-        for (Module other : ModuleLayer.boot().modules()) { // all classes that a probe may use
+        for (Module other : ModuleLayer.boot().modules()) { // the modules of all classes that a probe may use
             Modules.addReads(module, other);
         }
     }

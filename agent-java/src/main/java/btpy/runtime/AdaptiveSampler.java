@@ -23,7 +23,7 @@ final class AdaptiveSampler {
     private static final int COUNTDOWN = 0;
     /** The total number of hits when COUNTDOWN will be 0. */
     private static final int END = 1;
-    /** The hits of the block after the one that fires. */
+    /** The number of hits in the block after the hit that fires. */
     private static final int REST = 2;
     private static final int BLOCK = 3;
     private static final int CHOSEN = 4;
@@ -134,8 +134,8 @@ final class AdaptiveSampler {
     }
 
     /**
-     * The hits so far that did not fire. It may miss some of the last hits while threads are in handlers, but never
-     * counts too many.
+     * The hits so far that did not fire. The number may miss some of the last hits while threads are in handlers, but
+     * never counts too many.
      */
     long skippedHits() {
         long skippedHits = 0;

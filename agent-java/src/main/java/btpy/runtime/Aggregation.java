@@ -836,7 +836,10 @@ public final class Aggregation {
         return shape.value(merged(entry, false));
     }
 
-    /** Deletes the key of the slot, in every place. Concurrent updates of it are dropped or count as earlier. */
+    /**
+     * Deletes the key of the slot, in every place. Concurrent updates of the key are dropped, or count as if they had
+     * come before.
+     */
     public void delete(int slot) {
         Entry entry = entry(slot);
         if (entry == null) {

@@ -34,7 +34,7 @@ final class Budget {
 
     /**
      * The time between two looks at the cost of firings. After a change, or when a probe has restrained itself, the
-     * next one is soon.
+     * next look comes soon.
      */
     private static final long LOOK_NANOS = 50_000_000L;
     private static final long SOON_NANOS = 5_000_000L;
@@ -66,7 +66,9 @@ final class Budget {
     private double allowance;
     private long began;
     private long checkedNanos;
-    /** The last time when a restraint changed, or when the probes took more than the calm part. */
+    /**
+     * The last time when a restraint changed, or when the probes took more than the part {@link #CALM} of their share.
+     */
     private long changedNanos;
     private long loosenedNanos;
     private long trial = FIRST_TRIAL_NANOS;

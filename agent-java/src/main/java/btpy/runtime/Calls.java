@@ -11,8 +11,8 @@ import java.lang.reflect.Method;
  *
  * <p>The handler lists them as {@code owner#name(types)} or {@code owner#name/count}, separated by {@code |}. A {@code
  * +} in front of the owner includes its subtypes, and {@code =} means that {@link Substitutes} implements the method. A
- * method with types belongs to the JDK: a class of that name in a loader other than the boot loader is another class.
- * The method of a class is cached, with weak references, so that no class is kept loaded.
+ * method with types belongs to the JDK. If another loader than the boot loader has a class of the same name, that is a
+ * different class. The method of a class is cached, with weak references, so that no class is kept loaded.
  *
  * <p>While such a method runs, no probe fires on its thread.
  */
@@ -33,7 +33,10 @@ public final class Calls {
         final Class<?>[] parameters;
         /** The number of the substitute in {@link Substitutes}; −1: the method itself is called. */
         final int substitute;
-        /** Whether the class belongs to the application. Handlers in classes of the JDK are guarded and need no notice. */
+        /**
+         * Whether the class belongs to the application. Handlers in classes of the JDK are guarded, so they need not be
+         * told of the call.
+         */
         final boolean ofApplication;
 
         Callee(Class<?> type, int hash, String allowList, int substitute, MethodHandle handle, Class<?>[] parameters) {

@@ -2,7 +2,8 @@ package btpy.runtime;
 
 /**
  * Samples of one key of a map, each with the trace in which it was added: at most one for each power of two since the
- * map was read last. The first sample stays, so a later one costs a read of its place. Reading the map takes them.
+ * map was read last. The first sample stays, so a later sample costs only a read of its place. Reading the map removes
+ * the samples.
  */
 final class Exemplars {
     /** The indexes of the numbers of an exemplar: 1 if the sample is a double, its bits, ns since 1970, and the ids. */

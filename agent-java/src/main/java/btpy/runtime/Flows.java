@@ -256,7 +256,8 @@ public final class Flows {
     }
 
     /**
-     * {@code objectRun}: stands for the flow of an object; null: it has none. {@code stays}: the thread keeps its flow.
+     * {@code objectRun}: stands for the flow of an object; null: it has none. {@code stays}: whether the thread keeps
+     * its current flow.
      */
     private void enter(Session session, Run objectRun, boolean stays, int depth, int probe, int at) {
         restore(depth);

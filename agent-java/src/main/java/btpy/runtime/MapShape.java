@@ -127,7 +127,7 @@ final class MapShape {
         return kind >= COUNT && kind <= LHIST;
     }
 
-    /** Whether all of its cells are sums, of numbers or of ones. */
+    /** Whether all cells of a value are sums of numbers, or counts. */
     boolean isSum() {
         return kind >= COUNT && kind <= AVG;
     }

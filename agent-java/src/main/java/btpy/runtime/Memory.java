@@ -123,7 +123,7 @@ public abstract class Memory {
     /** Cold. The offset of a static field from {@link #staticFieldBase}. */
     abstract long staticFieldOffset(Field field);
 
-    /** Cold. The object that holds a static field; its class is not initialised by this. */
+    /** Cold. The object that holds a static field. This call does not initialise the class of the field. */
     abstract Object staticFieldBase(Field field);
 
     /** Cold. */

@@ -8,8 +8,9 @@ import java.lang.ref.ReferenceQueue;
  * bounded hash table with weak references. An object is found by its identity, so no method of the application runs. The table takes no lock: the objects of a bucket are an
  * array that is replaced as a whole.
  *
- * <p>The garbage collector tells a queue which objects are gone, and the event thread removes their entries. It does not
- * ask the references themselves: {@code get()} would keep an object alive until the end of a concurrent collection.
+ * <p>The garbage collector tells a queue which objects are gone, and the event thread removes their entries. The event
+ * thread does not ask the references themselves: {@code get()} would keep an object alive until the end of a concurrent
+ * collection.
  */
 public final class ObjectStates {
     /** The largest number of objects, plus the flows that wait with an object after its first one. */

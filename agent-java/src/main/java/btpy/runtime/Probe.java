@@ -109,8 +109,8 @@ final class Probe {
     /** The lowest id of the probes that share one decision. */
     int group;
     /**
-     * The records that the event thread passed on, and the records whose writer never finished. Only that thread
-     * writes these.
+     * The records that the event thread passed on, and the records whose writer never finished. Only the event thread
+     * writes these numbers.
      */
     long deliveredRecords;
     long stalledRecords;
@@ -134,17 +134,17 @@ final class Probe {
      */
     private final long[] limitCounts = new long[4];
     /**
-     * Element 0 is the map that takes its count from {@link #TALLIED}. Element 1 decides which firings are timed: those
-     * whose number in their stripe has all of these bits. So the first firing, which loads classes, is never timed. The
-     * stripes follow.
+     * Element 0 is the map that takes its count from {@link #TALLIED}. Element 1 decides which firings are timed: a
+     * firing is timed if its number in its stripe has all bits of this element. So the first firing, which loads
+     * classes, is never timed. The stripes follow.
      */
     private final long[] counts = new long[STRIDE + STRIDE * Stripes.COUNT];
     /** Null until the probe is first enabled. */
     private volatile Costs costs;
-    /** Event thread: the total cost of firings in ns, and the counts at the last update. */
+    /** Only for the event thread: the total cost of firings in ns, and the counts at the last update. */
     private double cpuNanos;
     private double mean;
-    /** Event thread: the runs of the handler that were accounted for, and their cost. */
+    /** Only for the event thread: the runs of the handler that were accounted for, and their cost. */
     private long runs;
     private double runNanos;
     private int readings;
@@ -159,7 +159,7 @@ final class Probe {
      * prepared.
      */
     private volatile AdaptiveSampler provisional;
-    /** The two samplers before it, the newer first, because threads may still count hits there. */
+    /** The two samplers before {@link #adaptive}, the newer first, because threads may still count hits there. */
     private volatile AdaptiveSampler[] retiredSamplers = {};
     /** The largest factor of an adaptive sampler so far. */
     private int mostThinning = 1;
@@ -183,10 +183,10 @@ final class Probe {
     private long paid;
     private int timings;
     private volatile boolean printsLess;
-    /** Event thread: the probe has restrained itself, and printed records before that. */
+    /** Only for the event thread: whether the probe has restrained itself, and had printed records before. */
     boolean mayPrintLess;
     private volatile boolean overBudget;
-    /** Whether it fires on threads of the agent, which cost the application nothing. */
+    /** Whether the probe fires on threads of the agent, where firings cost the application nothing. */
     boolean ofAgent;
     private long accountedNanos = System.nanoTime();
     private long accountedPasses;

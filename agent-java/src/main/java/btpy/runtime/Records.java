@@ -3,8 +3,8 @@ package btpy.runtime;
 /**
  * Writes the records of handlers into the buffers of their session. A handler calls {@link #begin}, {@link #words},
  * {@link #end}, {@link #position}, then for each value a {@code put} method, which takes a position and returns the
- * next one, and at last {@link #commit}. A cursor below 0 means that the record was dropped and counted. Without an
- * array there is nothing to write, and the handler calls nothing more.
+ * next one, and at last {@link #commit}. A cursor below 0 means that the record was dropped and counted. If {@link
+ * #words} returns no array, there is nothing to write, and the handler calls nothing more.
  *
  * <p>These methods throw only errors that may interrupt a thread anywhere: a stack overflow, a full heap, a stopped
  * thread. The handler then abandons the record with {@link #abandon}, or by its own code if the stack has no space for

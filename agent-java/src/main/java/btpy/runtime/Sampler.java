@@ -26,7 +26,7 @@ public final class Sampler {
     private static final int COUNTDOWN = 0;
     /** The total number of hits when COUNTDOWN will be 0. */
     private static final int END = 1;
-    /** The hits of the block after the chosen one. */
+    /** The number of hits in the block after the chosen hit. */
     private static final int REST = 2;
     private static final int BLOCK = 3;
     /** The weight of hits that were not admitted because the limit of the second was used up. */
@@ -192,7 +192,10 @@ public final class Sampler {
         return Memory.LONG_BASE + 8L * at;
     }
 
-    /** The hits so far. It may miss some of the last hits while threads are in handlers, but never counts too many. */
+    /**
+     * The hits so far. The number may miss some of the last hits while threads are in handlers, but never counts too
+     * many.
+     */
     long hits() {
         long hits = 0;
         for (int at = 0; at < stripes.length; at += STRIDE) {

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 /**
  * Computes the self time of activations: their duration without the activations of traced methods that they call. Only
- * probes that use it need it.
+ * probes that use the self time need this class.
  *
  * <p>For the innermost activation on each thread, the table contains the time of the activations that it has called so
  * far. An activation that begins saves the value of its caller, minus the current time, in its own frame. When it ends,

@@ -636,7 +636,7 @@ public final class Session {
      * Sets which hits of the probe fire. Called before the probe is enabled.
      *
      * @param mode a mode of {@link Sampler}; 0: all hits
-     * @param group the probe with which this one decides, and whose parameters apply: a lower id, or its own
+     * @param group the id of the probe whose decisions and parameters this probe shares: a lower id, or its own id
      * @throws IllegalArgumentException if there is no such probe, or if a number is out of range
      */
     public synchronized void sampling(int id, int mode, double parameter, boolean adaptive, int group) {

@@ -1,13 +1,14 @@
 package btpy.runtime;
 
 /**
- * Spans of probes ({@code span("name", …)}): children of the trace context that is current when a method is entered, or of a span of
- * another probe that encloses the method and began in the same context. Without a context the outermost one begins its
- * own trace.
+ * Spans of probes ({@code span("name", …)}): children of the trace context that is current when a method is entered, or
+ * of a span of another probe that encloses the method and began in the same context. Without a context the outermost
+ * span begins its own trace.
  *
- * <p>The woven method keeps its {@link OpenSpan} in a local variable. This table has the innermost one of each thread; it is bounded,
- * and nothing is kept in threads of the application. A span allocates its OpenSpan when the method is entered and its ids as text
- * when it ends, and takes no lock. If the table is full, a span has the application's span as its parent.
+ * <p>The woven method keeps its {@link OpenSpan} in a local variable. This table has the innermost span of each thread;
+ * it is bounded, and nothing is kept in threads of the application. A span allocates its OpenSpan when the method is
+ * entered and its ids as text when it ends, and takes no lock. If the table is full, a span has the application's span
+ * as its parent.
  */
 public final class Spans {
     private static final Memory MEMORY = Memory.instance();
@@ -42,7 +43,7 @@ public final class Spans {
         return begin(site, probe, true);
     }
 
-    /** Begins a span that may never be written, so that it encloses no other ones. @return as {@link #enter} */
+    /** Begins a span that may never be written, so it encloses no other span. @return as {@link #enter} */
     public static Object begin(int site, int probe) {
         return begin(site, probe, false);
     }

@@ -3,8 +3,9 @@ package btpy.runtime;
 import java.lang.ref.WeakReference;
 
 /**
- * Remembers which classes are of which types ({@code x instanceof com.acme.Order}), for all sessions, in a bounded table.
- * It refers weakly to the classes. Two threads may both write an entry; then one answer is found again.
+ * Remembers which classes are of which types ({@code x instanceof com.acme.Order}), for all sessions, in a bounded
+ * table. It refers weakly to the classes. Two threads may both write an entry; then one answer is lost and computed
+ * again later.
  */
 final class TypeAnswers {
     private static final int SIZE = 1024;

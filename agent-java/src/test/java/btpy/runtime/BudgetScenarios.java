@@ -16,8 +16,8 @@ final class BudgetScenarios extends Scenarios {
     }
 
     /**
-     * By the scenario's clock, the first probe takes a whole core, then nothing. The second makes records. The third is
-     * hit too often.
+     * By the scenario's clock, the first probe takes a whole core, then nothing. The second probe makes records. The
+     * third probe is hit too often.
      */
     private void budget() throws Exception {
         open(defaults());
