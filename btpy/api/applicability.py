@@ -24,7 +24,7 @@ _JDK_PACKAGES = ("java.", "jdk.", "sun.", "com.sun.")
 """Packages of the JDK only; packages of ``javax`` can also be those of an application server."""
 
 _OTHER_METHODS = ("BT303", "BT305")
-"""No method of the class has the name, or none has the types."""
+"""No method of the class has this name, or none of these has the parameter types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def applicability(
     except ScriptError as error:
         return Applicability(None, (), (str(error.diagnostics[0]),))
     placed = [(probe, probe.attachment) for probe in program.own if isinstance(probe.attachment, MethodAttachment)]
-    # A library can import hooks that fit every JVM: flows_netty those of flows.
+    # A library can import hooks that fit every JVM: flows_netty imports those of flows.
     own = [attachment for probe, attachment in placed if probe.span.source.path == library.path]
     attachments = own or [attachment for _, attachment in placed]
     every = [pattern for attachment in attachments for pattern in attachment.classes]
@@ -71,8 +71,8 @@ def applicability(
 
 
 def _is_code(class_: LoadedClass, patterns: Iterable[ClassPattern]) -> bool:
-    """Whether a class that one of these patterns matches is more than the interface of ``+Interface``: the JDK has
-    loaded some that nobody implements.
+    """Whether one of these patterns matches more than the interface that ``+Interface`` names: the JDK has loaded some
+    interfaces that no class implements.
     """
     if not class_.access_flags & ACC_INTERFACE:
         return True
@@ -84,7 +84,7 @@ def _is_code(class_: LoadedClass, patterns: Iterable[ClassPattern]) -> bool:
 
 
 def _other_versions(session: BaseSession, program: Program, loaded: Iterable[LoadedClass]) -> tuple[str, ...]:
-    """A sentence for each probe whose class is loaded and does not have the method that the author knows."""
+    """A sentence for each probe whose class is loaded, but does not have the method that the probe names."""
     tested = [probe for probe in program.own if probe.tested and isinstance(probe.attachment, MethodAttachment)]
     if not tested:
         return ()

@@ -17,15 +17,15 @@ class LoadedClasses:
         self._agent = agent
 
     def all(self, since: int = 0) -> Classes:
-        """All loaded classes; ``since``: ``request`` of an earlier answer, to get only the classes loaded after it."""
+        """All loaded classes; ``since``: the ``request`` of an earlier answer, to get only the classes loaded later."""
         return self._agent.search((Pattern(ClassPatternKind.REGEX, ".*"),), MOST_LISTED, since)
 
     def named(self, name: str) -> tuple[LoadedClass, ...]:
-        """The classes of a name: several if several loaders have one."""
+        """The classes of this name: several if several loaders have a class of this name."""
         return self._agent.named((name,))
 
     def matching(self, patterns: tuple[Pattern, ...], most: int) -> tuple[LoadedClass, ...]:
-        """The classes that a pattern matches, ``most`` at most."""
+        """At most ``most`` classes that a pattern matches."""
         return self._agent.search(patterns, most).classes
 
     def class_file(self, name: str) -> bytes | None:

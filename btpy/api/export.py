@@ -42,7 +42,7 @@ def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False)
 
 
 def store_in(directory: Path) -> Store:
-    """The data sets of Parquet files in a directory, which has to be started. Raises UsageError when pyarrow is not
+    """The export to Parquet files in a directory, which has not been started yet. Raises UsageError when pyarrow is not
     installed.
     """
     from btpy.output.arrow import load
@@ -54,7 +54,7 @@ def store_in(directory: Path) -> Store:
 
 
 def exposition_at(settings: ExpositionSettings) -> Exposition:
-    """The exposition for Prometheus, which has to be started. Raises UsageError: for the address, and when
+    """The exposition for Prometheus, which has not been started yet. Raises UsageError for the address, and when
     prometheus-client is not installed.
     """
     try:

@@ -114,8 +114,9 @@ class Feed(Generic[T]):
         self._readers: list[Reader[T]] = []
 
     def reader(self, most: int, *, from_start: bool = True) -> Reader[T]:
-        """``most``: items that may wait for it. ``from_start``: the reader also gets earlier items, as far as they are
-        kept. The others count as dropped. Without kept items, a reader begins with the next item.
+        """``most``: the number of items that may wait for the reader. ``from_start``: the reader also gets earlier
+        items, as far as they are kept. The others count as dropped. Without kept items, a reader begins with the next
+        item.
         """
         with self.changed:
             reader: Reader[T] = Reader(self, max(most, self._most_kept))

@@ -41,7 +41,7 @@ STATUS_OTHER_VERSION = 78
 STATUS_NOT_FOUND = 127
 
 STOP = b"\x04\n"
-"""What the client sends instead of a sign of life to end the run of a node."""
+"""The message that the client sends, instead of a sign of life, to end the run of a node."""
 
 _WITHOUT_BTPY = frozenset({126, STATUS_NOT_FOUND, STATUS_OTHER_VERSION})
 _MAX_HELD = 100  # the maximum number of messages that wait until it is known whether btpy runs on the host
@@ -149,10 +149,10 @@ Report = Union[HostItem, HostLine, HostSilent, HostReady, HostPushed, HostEnded]
 
 
 class Reach:
-    """The way to a host. ``before``: the command to which its name and the command on the host are added; or
-    ``commands``: for each host the words to which those of the command on it are added, without a shell there.
-    ``program``: ``ssh`` or ``kubectl``. ``passes_end``: whether the command there gets the end of its input. After it
-    ``kubectl debug`` ends at once, without the rest of the output.
+    """The way to a host. ``before``: a command; the name of the host and the command on the host are added to it. Or
+    ``commands``: a command for each host; the words of the command on the host are added to it, and no shell reads them
+    there. ``program``: ``ssh`` or ``kubectl``. ``passes_end``: whether this side may close the input of the command.
+    ``kubectl debug`` would then end at once, without the rest of the output.
     """
 
     def __init__(
@@ -170,12 +170,13 @@ class Reach:
 
     @property
     def what(self) -> str:
-        """The word for what it reaches."""
+        """The word for the place that the command reaches."""
         return "host" if self._commands is None else "pod"
 
     @property
     def without_btpy(self) -> frozenset[int]:
-        """The statuses that mean that btpy is possibly not there. Some container runtimes say only that they failed."""
+        """The exit statuses for which btpy is possibly not there. Some container runtimes report only that they
+        failed."""
         return _WITHOUT_BTPY if self._commands is None else _WITHOUT_BTPY | {1}
 
     def command(self, host: str, command: str) -> list[str]:
@@ -226,7 +227,7 @@ class Hosts:
         return [*self._running, *self._waiting]
 
     def turn(self, seconds: float) -> Iterator[Report]:
-        """The entries that come within that time; returns as soon as one has come. Raises UsageError: there is no
+        """The entries that arrive within that time; returns as soon as one has arrived. Raises UsageError: there is no
         ssh."""
         self._connect_more()
         self._say_alive()
@@ -334,7 +335,7 @@ class _Host:
         self.copy = copy
         self.holds_lines = False
         self._held: list[HostLine] = []
-        self._answer = bytearray()  # of a host to which btpy may be sent
+        self._answer = bytearray()  # the first bytes of a host to which btpy may be sent
         self._is_answered = copy is None
         self._request = request
         self._unsent = bytearray(request if copy is None else copy.steps)
@@ -354,8 +355,8 @@ class _Host:
 
     @property
     def is_connecting(self) -> bool:
-        """Whether its probes will soon be in. A host that does not answer, or not for long, does not delay the
-        others."""
+        """Whether btpy is still putting its probes in. A host that is silent or late does not count, so that it does
+        not delay the other hosts."""
         is_late = time.monotonic() - self._started >= _CONNECTING_SECONDS
         return not self._reader.is_ready and not self._is_silent and not is_late
 

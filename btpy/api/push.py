@@ -18,7 +18,7 @@ from btpy.dataclass import dataclass
 from btpy.distribution import NAME, version
 
 COMMAND = """{python} -I -S -c "exec(eval(open(0,'rb',0,closefd=False).readline()))\""""
-"""The command works in any kind of shell. An unbuffered file takes no byte that comes after the line."""
+"""The command works in any kind of shell. An unbuffered file reads no byte after the line."""
 
 _CHOOSE = """
 import os, subprocess, sys

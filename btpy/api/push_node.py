@@ -55,7 +55,7 @@ def _private_directory() -> str:
     """A directory of mode 0700 of this user, in the home directory or beside the temporary files of others."""
     user = os.geteuid()
     places = [f"{place}/btpy-pushed-{user}" for place in ("/var/tmp", "/tmp", "/dev/shm")]
-    with contextlib.suppress(KeyError):  # a user without an entry, as in containers
+    with contextlib.suppress(KeyError):  # the user has no entry in /etc/passwd, as in containers
         places.insert(0, os.path.join(pwd.getpwuid(user).pw_dir, ".cache", "btpy", "pushed"))
     reasons = []
     for place in places:
@@ -70,7 +70,7 @@ def _private_directory() -> str:
 
 
 def _make(place: str, user: int) -> str:
-    """Makes the directory; the reason why it is not safe, or empty."""
+    """Makes the directory. Returns the reason why it is not safe, or an empty text."""
     parent = os.path.dirname(place)
     missing = []
     while not os.path.isdir(parent):

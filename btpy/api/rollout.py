@@ -76,8 +76,8 @@ class Breach:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """``sizes``: the number of hosts after each stage; ``stage``: the present one, from 0; all stages have passed when
-    it is their number. ``settled``: the time since which all hosts of the stage are settled; None: they are not.
+    """``sizes``: the number of hosts after each stage; ``stage``: the index of the present stage; the number of stages
+    when all have passed. ``settled``: the time since which all hosts of the stage are settled; None: they are not.
     """
 
     sizes: tuple[int, ...]

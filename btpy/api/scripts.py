@@ -68,7 +68,7 @@ class Scripts:
 
     @property
     def problems(self) -> tuple[Diagnostic, ...]:
-        """The reason why probes do not fit, or are not in, methods of classes that were loaded later."""
+        """The reasons why probes do not fit classes that were loaded later, or are not in their methods."""
         return self._engine.deployer.problems
 
     @property
@@ -86,7 +86,7 @@ class Scripts:
         return check_source(source, self._libraries, dict(parameters or {}), self._permissions, earlier=earlier)
 
     def without(self, probes: Sequence[Probe]) -> Program | None:
-        """The program without these probes: a script that replaces them comes after it."""
+        """The program without these probes. A script that replaces them is compiled as an extension of it."""
         return None if self.program is None else self.program.without(self._ids(probes))
 
     def rehearse(self, program: Program, *, missing: str | None = None, replacing: Sequence[Probe] = ()) -> None:

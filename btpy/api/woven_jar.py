@@ -3,9 +3,9 @@
 A JVM takes each class from the first entry of its class path that has it. So an entry with woven classes also has to
 have
 
-- of a class in several versions (JEP 238) all of them, and ``Multi-Release: true``, or another version would run;
-- of a jar that is signed or sealed every class, because a package may not come from two places then. The signature does
-  not fit woven classes: it is left out.
+- all versions of a class that has several (JEP 238), and ``Multi-Release: true``; otherwise another version would run;
+- every class of a jar that is signed or sealed, because the JVM refuses to load such a package from two places. The
+signature does not fit woven classes: it is left out.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class SourceJar:
 
 
 def manifest(sources: Iterable[SourceJar]) -> bytes | None:
-    """The manifest of a jar with woven classes of these; None: it needs none. The manifest of a single jar is kept. If
-    there are several jars, only the attributes that decide which class runs are kept."""
+    """The manifest of a jar with woven classes of these jars; None: the jar needs no manifest. The manifest of a single
+    jar is kept. If there are several jars, only the attributes that decide which class runs are kept."""
     jars = list(sources)
     main = dict(jars[0].main) if len(jars) == 1 else {}
     sections = jars[0].sections if len(jars) == 1 else {}

@@ -28,7 +28,7 @@ COMMAND = Command(
     summary="check a script, also against class files or a JVM",
     about="Checks a script (- for standard input) and prints what is wrong. With --cp or --pid its patterns must match,"
     "\nand its bodies must fit the methods that they match; nothing in the JVM is touched."
-    "\nExit code 0: nothing, 2: errors, 4: a pattern matches nothing.",
+    "\nExit code 0: no errors, 2: errors, 4: a pattern matches nothing.",
     options=(
         TEXT,
         Option(("--cp",), "check against jars and directories of classes, separated by a colon", "PATHS"),
@@ -157,7 +157,7 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
 
     paths, target = arguments.text("cp"), arguments.text("pid")
     if paths is not None and target is not None:
-        raise UsageError("--cp and --pid: one or the other")
+        raise UsageError("--cp and --pid cannot be used together")
     allow = program.permissions.allow
     if paths is not None:
         matching, late_bound = _class_path(paths).match(program, allow=allow)

@@ -31,7 +31,7 @@ COMMAND = Command(
     options=(
         Option(("-o", "--output"), "where the output goes (default: as OTEL_EXPORTER_OTLP_ENDPOINT says)", "URL"),
         Option(("--scan",), "how often it looks for JVMs and at the directory (default 5s)", "TIME"),
-        TTL._replace(help="how long probes may run on after a daemon that was killed (default 1h)"),
+        TTL._replace(help="how long the probes run on if the daemon is killed (default 1h)"),
         Option(("--keep",), "at the end leave the probes in for the next daemon, as long as --ttl"),
         Option(("--check",), "only read the directory, report the errors, and list the JVMs that are named"),
         Option(("-q", "--quiet"), "report errors only"),

@@ -71,7 +71,7 @@ _OWN = (
 _POLL = 0.1  # seconds between checks of the clock and of signals
 _UNTIL_INTERVAL = 0.25  # seconds between two readings of maps on a host, for --until
 _KEPT_INTERVAL = 2.0  # the same for maps that are not shown, because a host may vanish
-_STATUS_OF_SSH = 255  # of ssh itself, when it has no connection
+_STATUS_OF_SSH = 255  # the exit status of ssh itself, when it has no connection
 _ENDING_SECONDS = 15.0  # seconds to wait for hosts that do not answer at the end
 
 

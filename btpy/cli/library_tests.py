@@ -18,7 +18,7 @@ from btpy.errors import UsageError
 from btpy.files import open_trusted
 
 _VOLATILE = frozenset(("ts", "tid", "thread", "v", "pid", "percentiles"))
-_COSTS = frozenset(("cpu_ns", "ns", "ns_error", "p99_ns", "timed"))  # the probes of `end`
+_COSTS = frozenset(("cpu_ns", "ns", "ns_error", "p99_ns", "timed"))  # members of the probes in an `end` record
 """Members of a record that differ between runs."""
 
 _UNTOLD = frozenset(("attached_probes",))
@@ -92,7 +92,7 @@ def _classes_test(path: Path, entry: dict[str, Any]) -> ClassesTest:
     _known(path, "[[classes]]", entry, ("cp", "parameters", "methods", "refused"))
     methods = entry.get("methods", {})
     if not isinstance(methods, dict) or not all(isinstance(method, int) for method in methods.values()):
-        raise UsageError(f"{path}: methods are numbers by the name of a probe")
+        raise UsageError(f"{path}: methods must be a table with a number for the name of each probe")
     refused = entry.get("refused", 0)
     if not isinstance(refused, int):
         raise UsageError(f"{path}: refused must be a number")

@@ -56,9 +56,8 @@ def prints_by_itself(outline: Outline) -> bool:
 class Terms(NamedTuple):
     """The settings of the live display. ``interval``: seconds between two looks at its maps, None: never.
     ``in_place``: whether maps are shown as a view, if there is an interval; ``keys``: btpy reads the keys of the
-    terminal; ``pausable``: its
-        output is for people, so the user may pause it; ``fresh``: its maps were empty when it began; ``level``,
-    ``levels``: the present one, and the highest of its probes."""
+    terminal; ``pausable``: its output is for people, so the user may pause it; ``fresh``: its maps were empty when it
+    began; ``level``: the present level; ``levels``: the highest level of its probes."""
 
     style: Style
     interval: float | None = None

@@ -15,15 +15,15 @@ COMMAND = Command(
     usage=("help FILE|LIBRARY|WORD|COMMAND|otlp",),
     summary="explain a script, a library, a command or a word of the language",
     about=(
-        "Of a script or library: its first comment, its parameters, its probes, and its parts for other scripts.\n"
-        "Of a word of the language (hist, @OnTimer, EXIT, duration, …): what it is, with an example."
+        "For a script or library: shows its first comment, its parameters, its probes, and its parts for others.\n"
+        "For a word of the language (hist, @OnTimer, EXIT, duration, …): explains it, with an example."
     ),
     options=(SCRIPT_OPTIONS[0],),
     positionals=(0, 1),
     examples=(
         ("help hist", "an aggregation, with an example"),
         ("help jdbc", "a library and its parameters"),
-        ("help slow.bt", "the same of a script"),
+        ("help slow.bt", "a script and its parameters"),
         ("help weave", "a command; the same as btpy weave --help"),
         ("help otlp", "how to send the results to OpenTelemetry backends"),
     ),

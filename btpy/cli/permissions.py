@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from btpy.model.permissions import Permissions
 
 CAPABILITIES = {
-    "core": "classes the JVM stands on",
+    "core": "the basic classes of the JDK, which the JVM itself needs",
     "lost-parameter-names": "classes whose parameter names are then lost",
     "annotated-records": "records with annotated types, which the JDK may break",
-    "little-metaspace": "a JVM that may run out of metaspace by it",
-    "little-heap": "a JVM that may run out of heap by it",
-    "little-memory": "a process that may reach a limit of memory or threads by it",
+    "little-metaspace": "a JVM that may then run out of metaspace",
+    "little-heap": "a JVM that may then run out of heap",
+    "little-memory": "a process that may then reach a limit of memory or threads",
     "heap-dump": "heap_dump()",
     "sensitive": "--no-redact",
     "call:CLASS.METHOD": "a call of that method",
@@ -38,8 +38,8 @@ SECRET = Option(
 )
 WITH = Option(
     ("--with",),
-    "what every event carries of its thread's context, with commas: trace (ids of trace and span; also exemplars"
-    " in exported histograms), mdc:KEY, baggage:KEY",
+    "add these parts of the thread's context to every event, with commas: trace (ids of trace and span; also"
+    " exemplars in exported histograms), mdc:KEY, baggage:KEY",
     "WHAT",
     repeat=True,
 )

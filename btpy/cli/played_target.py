@@ -128,8 +128,8 @@ class PlayedTarget:
             self._show(item)
 
     def keep(self, contents: Iterable[MapContent]) -> None:
-        """Maps as they were read last, for exports. Each exemplar is in one reading only, so it stays until the next
-        one of its size.
+        """Keeps the contents of the last reading, for exports. The target sends each exemplar only once, so the map
+        keeps it until the next exemplar of the same size arrives.
         """
         for content in contents:
             self.latest[content.map.id] = with_exemplars_of(content, self.latest.get(content.map.id))

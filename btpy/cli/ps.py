@@ -18,9 +18,9 @@ COMMAND = Command(
     usage=("ps [-a] [--json]",),
     summary="list the JVMs of this machine",
     about=(
-        "Lists the JVMs of this machine: user, Java version, uptime, how many btpy sessions there are in it, what it\n"
-        "runs; container, pod and image where it finds some; and of each that cannot be traced why. container/ID and\n"
-        "pod/NAME name such a JVM in other commands. Starts no JVM and disturbs none."
+        "Lists the JVMs of this machine: user, Java version, uptime, the number of btpy sessions in the JVM, and what\n"
+        "it runs; its container, pod and image, if there are any; and the reason if it cannot be traced. container/ID\n"
+        "and pod/NAME name such a JVM in other commands. Starts no JVM and disturbs none."
     ),
     options=(
         Option(("-a", "--all"), "also the helpers of btpy itself, and whole command lines"),

@@ -98,7 +98,8 @@ def _pods(text: str, kubectl: Sequence[str]) -> tuple[list[str], Reach]:
 
 
 def _entering(selected: Arguments, container: str) -> list[str]:
-    """The command of kubectl that runs a command in a pod. ``container``: the one that kubectl takes by default."""
+    """The command of kubectl that runs a command in a pod. ``container``: the container that kubectl takes by
+    default."""
     image = selected.text("image")
     if image is None:
         return ["exec", "-i", *_flags(selected, "container")]
@@ -107,5 +108,5 @@ def _entering(selected: Arguments, container: str) -> list[str]:
 
 
 def _flags(selected: Arguments, *keys: str) -> list[str]:
-    """In the form in which a value that begins with a hyphen is not an option."""
+    """The flags as ``--key=value``, so that kubectl takes no value that begins with a hyphen for an option."""
     return [f"--{key.replace('_', '-')}={value}" for key in keys for value in selected.texts(key)]

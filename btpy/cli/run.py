@@ -24,7 +24,7 @@ COMMAND = Command(
     about=(
         "Starts java with the agent in it; its main method runs when the probes are in, so that nothing is missed.\n"
         "btpy waits for classes that are not loaded yet. When the tracing ends first, the program goes on.\n"
-        "What the probes will match: btpy check FILE.bt --cp app.jar --plan."
+        "To see what the probes will match: btpy check FILE.bt --cp app.jar --plan."
     ),
     options=(
         *(option for option in run_script.COMMAND.options if option.key not in _OF_RUNNING_JVMS),

@@ -50,7 +50,7 @@ PODS = Option(
 KUBECTL = Option(("--kubectl",), "the command of kubectl for --pods, such as 'kubectl --context NAME'", "COMMAND")
 REMOTE_BTPY = Option(("--remote-btpy",), "the command of btpy on each host or pod, such as 'sudo -n btpy'", "COMMAND")
 PUSH = Option(
-    ("--push",), "of --hosts: where btpy is missing or has another version, send this one (Python 3.11 runs it)"
+    ("--push",), "with --hosts: send this btpy where it is missing or has another version (Python 3.11 runs it)"
 )
 REMOTE_PYTHON = Option(("--remote-python",), "the command of Python that runs the btpy of --push (python3)", "COMMAND")
 SSH = Option(("--ssh",), "the command of ssh for --hosts, such as 'ssh -F FILE -J JUMP' (ssh)", "COMMAND")
@@ -60,7 +60,7 @@ _NEEDS = {
     KUBECTL: {"pods"},
     **{option: {"hosts", "pods"} for option in (REMOTE_BTPY, PUSH, REMOTE_PYTHON, FAN_OUT, *CANARY_OPTIONS)},
 }
-"""Each of these options needs one of the others."""
+"""Each of these options needs one of the options of its set."""
 
 COMMAND = Command(
     name="",
@@ -162,7 +162,7 @@ def _run(arguments: Arguments, console: Console) -> int:
     several_meant = _several_meant(arguments)
     on_hosts = bool({"hosts", "pods"} & arguments.given)
     if {"hosts", "pods"} <= arguments.given:
-        raise UsageError("--hosts and --pods are two runs")
+        raise UsageError("--hosts and --pods cannot be used together")
     for option, needed in _NEEDS.items():
         if option.key in arguments.given and not needed & arguments.given:
             raise UsageError(f"{option.names[-1]} needs --{' or --'.join(sorted(needed))}")

@@ -76,8 +76,8 @@ class Screen:
         return len(data)
 
     def _drawing(self) -> bytes:
-        """The control sequences that draw the lines from the cursor on, and put the cursor back. The lines that fit, if
-        they were made for a larger window. They will soon be made again.
+        """The control sequences that draw the lines from the cursor on, and put the cursor back. If the lines were made
+        for a larger window, it draws only those that fit; they will soon be made again.
         """
         lines = self._lines[: self.size[1]]
         rows = "\r\n".join(f"{line}{_ERASE_RIGHT}" for line in lines)

@@ -48,7 +48,7 @@ COMMAND = Command(
         Option(("--of",), "methods that are requests, instead of those of web servers", "CLASS::METHOD", repeat=True),
         Option(
             ("--monitors",),
-            "measure the waits for `synchronized` blocks of these classes, beside the samples",
+            "measure the waits for `synchronized` blocks of these classes, and not only sample them",
             "CLASSES",
         ),
         Option(

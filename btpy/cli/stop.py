@@ -22,7 +22,7 @@ COMMAND = Command(
         "and its maps are printed, and every class is as it was."
     ),
     options=(
-        Option(("--all",), "all of them; those that end with their client are left alone"),
+        Option(("--all",), "end all unattended sessions; sessions that end with their client stay"),
         *OUTPUT_OPTIONS,
         *RECORD_OPTIONS,
         RATE,

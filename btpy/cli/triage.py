@@ -26,8 +26,8 @@ COMMAND = Command(
     usage=("triage PID|NAME [-d 20s] [--top 3] [--json]",),
     summary="what is wrong with a service? measures 20 s, names suspects",
     about=(
-        "For a service that is slow or fails, before you know what to probe. Measures for 20 s (-d) with those\n"
-        "libraries of btpy that apply to the JVM, within 1 % of its processors (--budget). Then it says what the\n"
+        "Use it for a service that is slow or fails, before you know what to probe. It measures for 20 s (-d) with\n"
+        "the libraries of btpy that apply to the JVM, within 1 % of its processors (--budget). Then it says what the\n"
         "service is, what it spends its time on, and the three most suspicious facts (--top), each with the command\n"
         "that looks closer: waits for connections, slow, repeated and failing SQL, locks, exceptions, garbage\n"
         "collections, allocations, DNS, HTTP calls, retries, thread pools, threads, files, log messages.\n"

@@ -188,7 +188,7 @@ class _Table:
             except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError) as cause:
                 raise OutputError(
                     f"the column {field.name} began as {field.type} and now has something else: {cause}",
-                    help=["csv and ndjson take any value; a recording (-o run.btz) can be replayed as each"],
+                    help=["csv and ndjson take any value; a recording (-o run.btz) can be replayed as any of them"],
                 ) from cause
         assert self._batches is not None
         if columns[0]:

@@ -25,7 +25,7 @@ from btpy.output.style import Style
 from btpy.output.values import visible
 
 _Row = tuple[float, str, MergedCalls | None]
-"""The share of the root, the text, and the calls whose rows stand below it."""
+"""The share of the root's time, the text, and the call whose parts stand in the rows below."""
 
 _MOST = 12
 """The largest number of rows of one call. The other, faster calls are summed up."""

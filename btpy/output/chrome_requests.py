@@ -57,7 +57,7 @@ def process(place: int, tree: Node, begin: int) -> Iterator[dict[str, Any]]:
 
 
 def _within(node: Node, nanos: int) -> int:
-    """An arrow begins at a slice, so not at its very end."""
+    """The begin of an arrow: it has to be inside a slice, so it is before the end of the slice."""
     return min(max(nanos, node.start), max(node.end - 1000, node.start))
 
 

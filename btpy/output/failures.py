@@ -54,7 +54,7 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
     ErrorKind.STATE_FULL: (
         "too many objects have state at `{text}`",
         "the value is dropped",
-        ("forget an object that is done with:  clear_state(object)",),
+        ("forget an object that is no longer used:  clear_state(object)",),
     ),
     ErrorKind.NULL_SAMPLE: ("null is not a sample in `{text}`", "skipped", ("choose a value for null:  x ?? 0",)),
 }

@@ -128,7 +128,7 @@ def check_several(format_: Format, instead: str) -> None:
     if not format_.several:
         raise UsageError(
             f"{format_.name} is one document about one JVM",
-            help=[instead, f"of all together:  -f {', '.join(SEVERAL)}, which say the pid"],
+            help=[instead, f"for all of them together:  -f {', '.join(SEVERAL)}, which show the pid"],
         )
 
 

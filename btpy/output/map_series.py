@@ -51,7 +51,7 @@ class Series:
         """The newest exemplar of each size, by key. Each reading of the map brings only those that are new."""
 
     def add(self, content: MapContent) -> None:
-        """Adds the content of a flush, which is in no other content."""
+        """Adds the content that a flush has taken out of the map: no other content includes it."""
         for key, value in self._keyed(content):
             self._emptied[key] = _sum(self._emptied.get(key), value)
 
@@ -145,7 +145,7 @@ def _sum(a: Summable | None, b: Summable) -> Summable:
 
 def difference(value: Summable, before: Summable) -> Summable:
     """The samples of ``value`` that ``before``, an earlier value of the same key, did not have. Their extremes are
-    unknown, so the result has those of all samples.
+    unknown, so the result has the extremes of all samples.
     """
     if isinstance(value, Count) and isinstance(before, Count):
         return replace(value, n=value.n - before.n)

@@ -173,8 +173,8 @@ class Stream:
         return self.sink.descriptor
 
     def beside(self, name: str, open_: Callable[[str], Stream]) -> Stream:
-        """The stream for a file in the directory. It is opened at the first call, and flushed and closed with this
-        one.
+        """The stream for a file in the directory. It is opened at the first call, and flushed and closed together with
+        this stream.
         """
         if name not in self._beside:
             self._beside[name] = open_(name)
@@ -355,7 +355,7 @@ class Stream:
         return rotation.seconds is not None and time.monotonic() - self._opened >= rotation.seconds
 
     def _rotate(self) -> None:
-        """FILE becomes FILE.1, which was FILE.2 before. Raises OutputError."""
+        """Renames FILE to FILE.1, and an earlier FILE.1 to FILE.2. Raises OutputError."""
         assert self._rotation is not None
         self._finish()
         path = Path(self.sink.name)

@@ -1,5 +1,6 @@
-"""Templates of ``print`` and ``printf``, compiled: a format string and a getter for each slot. Where the slots are the
-values of the record, unchanged and in order, they are one Python function, because most lines are such lines.
+"""Templates of ``print`` and ``printf``, compiled: a format string and a getter for each slot. If the slots are the
+values of the record, unchanged and in order, one Python function formats all of them. This path is fast, because most
+lines are of this kind.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ Renderer = Callable[[Record], str]
 def printed(
     template: Template, context: Context, values: ValueText, end: str = "", *, carried: bool = True
 ) -> Renderer:
-    """The text of a PRINT record, which is one line, and ``end``. ``carried``: with the values of ``--with``.
+    """A function for the text of a PRINT record: one line, followed by ``end``. ``carried``: with the values of
+    ``--with``.
 
     The renderer raises ProtocolError when the record does not have the values of the template.
     """
@@ -72,8 +74,8 @@ class ValueShown(NamedTuple):
 def of_values(pattern: str, values: Sequence[ValueShown], otherwise: Renderer) -> Renderer:
     """``pattern`` with the values of a record in its ``%s``. ``otherwise``: for records with another number of values.
 
-    Each way to show a value is an expression of one function, which takes half of the time of a call for each value.
-    Its source has only names and numbers; no text of a script gets into it.
+    The result is one function with an expression for each value. This takes half of the time that a call for each value
+    takes. Its source has only names and numbers; no text of a script gets into it.
     """
     namespace: dict[str, object] = {"pattern": pattern, "otherwise": otherwise}
     names, shown = [], []

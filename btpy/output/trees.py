@@ -20,7 +20,8 @@ from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Restrai
 
 _ROOT = "root"
 """The probe whose records are the root calls: their duration, their exception, whether to draw a tree, and when the
-call began. Before it, it tells one by one what other threads did for the call. Records of other probes are calls.
+call began. Before this record, the probe sends a record for each task that another thread ran for the call. Records of
+other probes are calls.
 """
 
 

@@ -82,7 +82,7 @@ def at(nanos: int, format_: str) -> str:
 
 
 def integers(kind: Kind) -> Callable[[int], str]:
-    """The text of an integer of ``kind``. Most shown values are integers, so those who show them ask this first."""
+    """The text of an integer of ``kind``. Most shown values are integers, so callers use this function first."""
     return {Kind.DURATION: duration, Kind.BYTES: size}.get(kind, str)
 
 

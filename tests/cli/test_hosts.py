@@ -359,7 +359,7 @@ def test_recordings_of_hosts_replay_together(tmp_path: Path) -> None:
         (["--hosts", "web", "x"], "error: no program"),
         (["--remote-btpy", "x", "x", "-e", SCRIPT], "--remote-btpy needs --hosts"),
         (["--canary", "1", "x", "-e", SCRIPT], "--canary needs --hosts or --pods"),
-        (["--pods", "shop", "x", "--hosts", "web", "-e", SCRIPT], "--hosts and --pods are two runs"),
+        (["--pods", "shop", "x", "--hosts", "web", "-e", SCRIPT], "--hosts and --pods cannot be used together"),
         (["--pods", "shop", "x", "--ssh", "ssh", "-e", SCRIPT], "--ssh needs --hosts"),
         (["--hosts", "web", "x", "--kubectl", "oc", "-e", SCRIPT], "--kubectl needs --pods"),
         (["--pods", "shop", "x", "--unattended", "-e", SCRIPT], "--unattended does not work with --pods"),

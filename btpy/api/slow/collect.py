@@ -44,7 +44,7 @@ _MOST_WAITING = 1_000_000
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """``over`` and ``least`` in nanoseconds: shorter requests, and shorter parts of them, are not reported one by one.
-    ``of``: the methods that are requests, as patterns ``CLASS::METHOD``; empty: those that a web server answers.
+    ``of``: the methods that are requests, as patterns ``CLASS::METHOD``; empty: the requests that a web server answers.
     ``monitors``: a pattern of classes whose ``synchronized`` blocks are measured, and not only sampled.
     """
 
@@ -104,7 +104,7 @@ def _add(session: Session, names: Iterable[str], wanted: Wanted) -> None:
 
 
 def script(names: Iterable[str] = _OPTIONAL) -> str:
-    """The scripts of these names, as one."""
+    """The scripts of these names, as one script."""
     return "\n".join((PARTS / f"{name}.bt").read_text(encoding="utf-8") for name in (*_BASE, *names))
 
 

@@ -34,17 +34,17 @@ _STEP = 0.1
 """Seconds between two questions whether to stop."""
 
 _OF_HITS = ("count", "stats")
-"""Kinds of maps that hits make larger."""
+"""Kinds of maps whose values grow with the number of hits."""
 
 _OF_LIBRARIES = {"pools.@out": "out"}
 """Maps of libraries that are used if they are exact."""
 
 _MOST_SCALED = 10.0
-"""The largest factor for hits that the budget has not seen."""
+"""The largest factor by which counts are multiplied, to estimate the hits that the budget skipped."""
 
 _FIGURES = ("heap_used", "heap_max", "threads_first", "threads_last", "deadlocks")
 _GROWTHS = {"collections": "gc_count", "collecting": "gc_time", "heap": "heap_range"}
-"""Maps of a number that the JVM tells, and the names for the difference between its largest and smallest value."""
+"""Maps with samples of a counter of the JVM, and the name of the figure for the largest sample minus the smallest."""
 
 
 def processors(process: JvmProcess) -> int:
@@ -136,7 +136,7 @@ def measure(session: Session, looks: Looks, seconds: float, is_stopped: Callable
             figures[_GROWTHS[name]] = _growth(view)
         elif title in _OF_LIBRARIES and view.skips is None:
             maps[_OF_LIBRARIES[title]] = {_key(key): _total(value, 1.0) for key, value in view.items()}
-        elif title.startswith("@"):  # the others belong to libraries
+        elif title.startswith("@"):  # the other maps belong to libraries
             scale = _scale(view, seconds) if view.kind in _OF_HITS else 1.0
             maps[name] = {_key(key): _total(value, scale) for key, value in view.items() if _is_number(value)}
     return Measurements(seconds, maps, figures, looks.fitting)

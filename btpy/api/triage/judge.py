@@ -31,7 +31,7 @@ CAUSES: Mapping[Kind, frozenset[Kind]] = {
 """By the kind of a symptom: the kinds of facts that can cause it. A symptom comes after its cause."""
 
 LEAST_SECONDS = 1.0
-"""In a shorter time nothing is suspicious: one event would be thousands a second."""
+"""A shorter measurement finds nothing suspicious: one event would count as thousands a second."""
 
 _LEAST_SHARE = 0.05
 """A smaller share of the time of requests does not make a service slow."""
@@ -50,8 +50,8 @@ def findings(measured: Measurements) -> list[Finding]:
 
 
 def _is_large(finding: Finding, measured: Measurements) -> bool:
-    """Whether the finding can explain a part of the time of requests that is worth a look. On a machine that is too
-    busy, all of it takes longer.
+    """Whether the finding can explain a notable part of the time of requests. On a machine that is too busy, everything
+    in a request takes longer.
     """
     threshold = THRESHOLDS[finding.kind]
     if threshold.unit != THREADS:
@@ -60,7 +60,7 @@ def _is_large(finding: Finding, measured: Measurements) -> bool:
 
 
 def ranked(candidates: Iterable[Finding]) -> list[Finding]:
-    """Those at or above their thresholds, the worst of each kind: first causes, then their symptoms, by severity."""
+    """The worst finding of each kind, if it reaches its threshold: first causes, then their symptoms, by severity."""
     worst: dict[Kind, Finding] = {}
     for finding in candidates:
         if finding.severity >= max(1.0, worst[finding.kind].severity if finding.kind in worst else 0.0):

@@ -14,8 +14,8 @@ from btpy.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TimeSpent:
-    """``what``: an activity. ``threads``: the number of threads that were busy with it on average. ``total``: all of
-    its activities; the count is 0 of those that were sampled. ``most``: the places with most time, and their share.
+    """``what``: an activity. ``threads``: the number of threads that were busy with it on average. ``total``: its
+    number and time; the number is 0 if the activity was sampled. ``most``: the places with most time, and their share.
     """
 
     what: str
@@ -57,7 +57,7 @@ _WITH_FRAMES = {"sql", "calls", "borrowed", "processor"}
 """Maps whose last key is a frame of the application."""
 
 _SHOWN = 3
-"""Places that are shown of an activity."""
+"""The number of places that are shown for an activity."""
 
 
 def times(measured: Measurements) -> tuple[TimeSpent, ...]:
@@ -84,5 +84,5 @@ def _spent(measured: Measurements, what: str, name: str) -> TimeSpent:
 
 
 def _place(name: str, key: Key) -> str:
-    """The frame first: it is short, and a statement can be long."""
+    """The frame comes first, because it is short, and a statement can be long."""
     return "  ".join([short(key[-1]), *key[:-1]] if name in _WITH_FRAMES else key)

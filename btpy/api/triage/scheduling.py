@@ -13,8 +13,8 @@ _CONTROLLERS = Path("/sys/fs/cgroup")
 @dataclass(frozen=True, slots=True)
 class Scheduling:
     """Since the process began, without threads that have ended. ``ran``: ns for which its threads ran; ``waited``: ns
-    for which they were ready to run and had no processor. ``periods``: of its group that has a limit of processor time,
-    and ``throttled``: those in which the group has used it up.
+    for which they were ready to run and had no processor. ``periods``: the periods of its group with a limit of
+    processor time; ``throttled``: the periods in which the group has used up its limit.
     """
 
     ran: int = 0
@@ -32,7 +32,7 @@ class Scheduling:
 
 
 def scheduling_of(pid: int, proc: Path = Path("/proc"), controllers: Path = _CONTROLLERS) -> Scheduling:
-    """All zeros where it cannot be read: on other systems, or because the process has ended."""
+    """All values are 0 if they cannot be read: on other systems, or because the process has ended."""
     ran = waited = 0
     for path in (proc / str(pid) / "task").glob("*/schedstat"):
         words = _text(path).split()
@@ -43,7 +43,7 @@ def scheduling_of(pid: int, proc: Path = Path("/proc"), controllers: Path = _CON
 
 
 def _cpu_stat(pid: int, proc: Path, controllers: Path) -> str:
-    """The first ``cpu.stat`` of the groups of the process that knows periods."""
+    """Searches the groups of the process: the text of the first ``cpu.stat`` with periods."""
     for directory in _groups(_text(proc / str(pid) / "cgroup"), controllers):
         text = _text(directory / "cpu.stat")
         if "nr_periods" in text:
@@ -52,7 +52,8 @@ def _cpu_stat(pid: int, proc: Path, controllers: Path) -> str:
 
 
 def _groups(text: str, controllers: Path) -> Iterator[Path]:
-    """The directories of the groups in ``/proc/PID/cgroup``, also of version 1, each before those around it."""
+    """The directories of the groups in ``/proc/PID/cgroup``, also of version 1; inner groups come before outer
+    groups."""
     for line in text.splitlines():
         _, names, path = line.split(":", 2)
         if names and "cpu" not in names.split(","):

@@ -54,11 +54,12 @@ FRAMEWORKS = {
     "Akka": "akka.actor.ActorSystemImpl",
     "Pekko": "org.apache.pekko.actor.ActorSystemImpl",
 }
-"""By name: a class that a program loads only if it uses the framework."""
+"""The frameworks by name, each with a class that a program loads only if it uses the framework."""
 
 
 _VERSION = re.compile(r"-(\d[\w.]*)(?:-jre|-android)?\.jar[!/]*$")
-"""The version in the path of a jar, which may be in another one: ``shop.jar!/BOOT-INF/lib/HikariCP-7.0.2.jar!/``."""
+"""The version in the path of a jar, which may be inside another jar:
+``shop.jar!/BOOT-INF/lib/HikariCP-7.0.2.jar!/``."""
 
 
 @dataclass(frozen=True, slots=True)

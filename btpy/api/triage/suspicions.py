@@ -14,21 +14,22 @@ from btpy.output.quantities import counted, duration, grouped, size
 _SEPARATOR = "  "
 
 _UNKNOWN = "(unknown)"
-"""The text of a statement that was prepared before its preparation could be seen."""
+"""The text that is shown for a statement whose preparation no probe has seen."""
 
 _ENOUGH = 20
-"""Fewer requests, or borrowed connections, say little about all."""
+"""A smaller number of requests, or of borrowed connections, says little about all of them."""
 
 _USUAL_MESSAGES = 5
-"""The log messages that a request may have: one of its access, and some of its work."""
+"""The number of log messages that is usual for a request: one about the access, and some about the work."""
 
 _USUAL_EXCEPTIONS = 5
-"""The exceptions that frameworks may make and catch in a request: Spring Data makes two for some queries."""
+"""The number of exceptions that frameworks usually make and catch in a request: Spring Data makes two for some
+queries."""
 
 _REFLECTION = ("java.lang.reflect.", "jdk.internal.reflect.")
 
 _MOST = 0.5
-"""The share of the processor time of a line that stands out: that of other services is spread over many lines."""
+"""A line with at least this share of the processor time is suspicious: usually many lines share the processor time."""
 
 _PATTERN = 3
 """The smallest number of repetitions that is reported. Fewer rows of a statement, or connections of a place, occur by
@@ -50,7 +51,7 @@ def _times(total: Total) -> str:
 
 
 def number(value: float) -> str:
-    """Two significant digits below ten, whole above."""
+    """Two significant digits below ten, a whole number above."""
     return grouped(round(value)) if value >= 9.5 else f"{value:.2g}"
 
 
@@ -78,7 +79,7 @@ def _leaks(measured: Measurements) -> Iterator[Finding]:
         leaked = out.count - 2 * in_use - 1
         fact = f"{grouped(out.count)} connections were not given back to their pool"
         yield Finding.of(Kind.CONNECTION_LEAK, leaked, fact, site[0], command)
-    # A thread in a request rarely needs more than one. The held times are wrong if the budget leaves hits out.
+    # A thread in a request rarely needs more than one. If the budget skips hits, the times in ``held`` are wrong.
     usual = 2 * (measured.threads(measured.all("requests")) or measured.threads(measured.all("held"))) + 1
     for key, least in measured.of("out_least").items():
         grown = measured.of("out_last").get(key, NOTHING).count - measured.of("out_first").get(key, NOTHING).count
@@ -98,8 +99,9 @@ def _slow_sql(measured: Measurements) -> Iterator[Finding]:
 
 
 def _repeated_sql(measured: Measurements) -> Iterator[Finding]:
-    """By the rows of a statement on one thread, and by its number in a request and for a borrowed connection. If the
-    budget skips hits, rows look shorter or are not seen, but these numbers are still right.
+    """Finds them by the rows of a statement on one thread, and by the number of its executions for each request and for
+    each borrowed connection. If the budget skips hits, rows look shorter or are not seen, but these numbers are still
+    right.
     """
     units = [measured.all(name).count for name in ("requests", "borrowed")]
     every, rows, in_rows = (_with_text(measured.of(name)) for name in ("sql", "sql_rows", "sql_in_rows"))
@@ -181,8 +183,8 @@ def _exceptions(measured: Measurements) -> Iterator[Finding]:
 
 
 def _is_of_framework(frame: str) -> bool:
-    """Whether the frame is a framework's. A frame of the JDK is the application's, which called it, unless it is of
-    reflection.
+    """Whether the frame is a framework's. A frame of the JDK counts as a frame of the application, which called it; a
+    frame of reflection does not.
     """
     if frame.startswith(_REFLECTION):
         return True
@@ -247,8 +249,9 @@ def _calls(measured: Measurements) -> Iterator[Finding]:
 
 def _tasks(measured: Measurements) -> Iterator[Finding]:
     """Findings about queues of thread pools. The number of tasks that wait on average is the rate of the starts times
-    the mean wait (Little's law). The length of the queue at the starts is too large if tasks come rarely and at once.
-    If the budget skips hits, most waits are not known, and some are those of other tasks, so both bound each other.
+    the mean wait (Little's law). The mean length of the queue at the starts is too large if tasks come rarely, but many
+    at once. If the budget skips hits, most waits are not known, and some belong to other tasks, so the smaller of the
+    two numbers counts.
     """
     waits = measured.of("queued")
     for key in {**measured.of("queue"), **waits}:

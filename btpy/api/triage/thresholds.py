@@ -45,8 +45,8 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A fact is suspicious if its measure is at least ``least``, and the more so the larger it is in comparison.
-    ``reason``: why it begins there.
+    """A fact is suspicious if its measure is at least ``least``; its severity is the measure divided by ``least``.
+    ``reason``: the reason for the value of ``least``.
     """
 
     least: float
@@ -86,7 +86,7 @@ THRESHOLDS = {
     Kind.SINGLE_BYTES: Threshold(2_000, "a second", "each byte is a system call, and one call could read a page"),
     Kind.FILES: Threshold(0.1, THREADS, "reads from the page cache take microseconds"),
     Kind.FAILED_FILES: Threshold(1, "a second", "programs look for optional files when they start"),
-    Kind.LOGGING: Threshold(200, "a second, without five for each request", "no user can read so many"),
+    Kind.LOGGING: Threshold(200, "a second, not counting five for each request", "no user can read so many"),
     Kind.SLOW_LOGGING: Threshold(0.1, THREADS, "a message takes microseconds if its appender does not wait"),
     Kind.FAILED_REQUESTS: Threshold(0.01, "of the requests", "most services promise fewer"),
     Kind.REDIS: Threshold(0.3, THREADS, "a command usually takes less than a millisecond"),
@@ -94,9 +94,9 @@ THRESHOLDS = {
     Kind.STARVED: Threshold(
         3, "times as long as they ran", "a JVM that keeps its processors busy by itself waits about as long as it runs"
     ),
-    Kind.THROTTLED: Threshold(0.1, "of the periods", "fewer delay only the slowest requests"),
+    Kind.THROTTLED: Threshold(0.1, "of the periods", "a smaller share delays only the slowest requests"),
     Kind.HOT_CODE: Threshold(
-        0.15, "of the processors", "a line that takes most of the processor time matters if it takes much of it"
+        0.15, "of the processors", "a line with most of the processor time matters only if the JVM is busy"
     ),
 }
 
@@ -105,11 +105,11 @@ SLOW = {
     "slow_http": "500ms",  # a healthy service in the same data centre takes a tenth
     "slow_pool": "10ms",  # a free connection is handed out in microseconds
 }
-"""The parameters of the looks: shorter waits are in the totals only."""
+"""The parameters of the looks: only the totals include shorter waits."""
 
 LONG_WAIT_NS = 20e6
-"""Tasks and log messages that wait less on average are not a fact: a free thread and an appender take microseconds,
-and on a busy machine some milliseconds.
+"""If tasks or log messages wait for a shorter time on average, this is no suspicious fact: a free thread and an
+appender take microseconds, and on a busy machine some milliseconds.
 """
 
 STARVED_THREADS = 0.3

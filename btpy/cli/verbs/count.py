@@ -21,7 +21,7 @@ COMMAND = Command(
     examples=(
         ("count OrderApp 'com.acme.shop.*::*' -d 10s", "which methods are called most in ten seconds"),
         ("count OrderApp PricingEngine::quote -k '$sku' --top 5", "which articles are priced most often"),
-        ("count OrderApp '+java.sql.Statement::execute*' -k 'thread_name' -i 1s", "by thread, as it goes on"),
+        ("count OrderApp '+java.sql.Statement::execute*' -k 'thread_name' -i 1s", "by thread, shown every second"),
     ),
 )
 

@@ -23,7 +23,7 @@ COMMAND = Command(
     positionals=(2, 2),
     examples=(
         ("fields OrderApp Order::become -n 4", "the fields that a call changes in its object"),
-        ("fields OrderApp 'Basket::add' --when 'id(self) % 10 == 0'", "of some of the objects"),
+        ("fields OrderApp 'Basket::add' --when 'id(self) % 10 == 0'", "the same for some of the objects"),
     ),
 )
 

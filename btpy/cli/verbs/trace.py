@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from btpy.output.writer import Context, Writer
 
 _NO_MAPS = "call trees do not use maps"
-_HERE = "trees are put together, and looked into, by the btpy that runs"
+_HERE = "the running btpy builds the trees, and decides what to time next"
 _REFUSED = {
     **preset.REFUSED,
     **dict.fromkeys(("--until", "-i", "--interval"), _NO_MAPS),
@@ -44,8 +44,8 @@ COMMAND = Command(
     summary="draw where calls of a method spend their time, ever deeper",
     about=(
         "Draws what calls of a method spend their time in: one tree for each method that the pattern matches, merged\n"
-        "over its calls, every 10 s and at the end. First the calls that the method itself makes are timed; then what\n"
-        "took most is looked into, down to --depth, and each step is announced. A row says what was called, in which\n"
+        "over its calls, every 10 s and at the end. First it times the calls that the method itself makes; then it\n"
+        "looks into the slowest one, down to --depth, and announces each step. A row says what was called, in which\n"
         "line of the method above, how often, and how long it took; shares are of the time of the root's calls.\n"
         "Tasks that a call hands over to other threads stand below it: the pool, the time until a thread began, and\n"
         "`not critical` if the call did not wait for them. As JSON, and as -f chrome for ui.perfetto.dev, each call\n"
@@ -84,7 +84,8 @@ _LEAST = 0.05  # smallest share of a tree whose calls are timed
 _JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 
 _FLOWS = "flows"
-"""The library that follows work where the JDK hands it over. Those of frameworks need a second or two to come in."""
+"""The library that follows work where the JDK hands it over. Libraries for frameworks need a second or two to come
+in."""
 _NONE = "none"
 _ROOT = """\
 @OnMethod({where}, location=ENTRY)
@@ -119,7 +120,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _imports(arguments: Arguments) -> str:
-    """Of the libraries that hand a call over to other threads."""
+    """The imports of the libraries that follow a call to other threads."""
     chosen = arguments.texts("flows") or [_FLOWS]
     return "".join(f"import btpy.{name};\n" for name in dict.fromkeys(chosen) if name != _NONE)
 

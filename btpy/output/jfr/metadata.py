@@ -77,8 +77,8 @@ class _Element(NamedTuple):
 
 
 def metadata_event(types: Iterable[tuple[int, EventType]], ticks: int, number: int) -> bytes:
-    """``types``: the types of events, with their ids. ``ticks``: the time of the description. ``number``: the JDK takes
-    over the constants of the chunk before if its description has the same number."""
+    """``types``: the types of events, with their ids. ``ticks``: the time of the description. ``number``: if two
+    successive chunks have the same number, the JDK uses the constants of the first for the second, too."""
     root = _Element(
         "root",
         {},

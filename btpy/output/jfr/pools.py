@@ -35,7 +35,7 @@ class _Pool:
 
 class Pools:
     no_key = encoding.number(0)
-    """Of a constant that is null."""
+    """The key of a constant that is null."""
 
     def __init__(self) -> None:
         self._pools = {
@@ -91,7 +91,7 @@ class Pools:
         """The event with all constants. ``ticks``: its time."""
         used = {name: pool for name, pool in self._pools.items() if pool.entries}
         head = encoding.number(ticks) + encoding.number(0)  # its duration
-        # There is no earlier event with constants in the chunk. The pools are complete, and not those of a part.
+        # There is no earlier event with constants in the chunk. The event has all pools, not only a part.
         head += encoding.number(0) + encoding.number(0) + encoding.number(len(used))
         return encoding.event(CHECKPOINT, head + b"".join([pool.encoded(name) for name, pool in used.items()]))
 

@@ -43,8 +43,8 @@ class Pending(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """The rows of one source in a chunk. ``types``: of the columns. ``stack``: the column that is the stack trace of
-    the events. ``fields``: the columns that are fields of their own."""
+    """The rows of one source in a chunk. ``types``: the types of the columns. ``stack``: the column that is the stack
+    trace of the events. ``fields``: the columns that are fields of their own."""
 
     source: Source
     types: Sequence[FieldType]
@@ -148,7 +148,7 @@ def _shape(source: Source, rows: Sequence[Row]) -> _Shape:
     left_out = {stack}
     duration = source.duration
     if duration is not None and source.columns[duration].label == DURATION.name and all(map(is_time, values[duration])):
-        left_out.add(duration)  # the event itself has it
+        left_out.add(duration)  # it is the duration of the event itself
     return _Shape(source, types, stack, [at for at in range(len(types)) if at not in left_out])
 
 

@@ -290,7 +290,8 @@ class _RecordSender(_Sender, Generic[R]):
                 self._changed.notify_all()
 
     def losses(self) -> dict[Cause, int]:
-        """All records that were not delivered. Those without another cause were not sent, however the thread ended."""
+        """All records that were not delivered. Records without another cause count as not sent, however the thread
+        ended."""
         accounted = self.delivered + self._lost[Cause.REFUSED] + self._lost[Cause.REJECTED]
         lost = {**self._lost, Cause.NOT_SENT: self._accepted - accounted}
         return {cause: count for cause, count in lost.items() if count}
@@ -390,7 +391,7 @@ class _MetricSender(_Sender):
 
     @property
     def unsent(self) -> int:
-        """The reports with the last values that were not delivered."""
+        """The number of sources whose last values were not delivered."""
         return len(self.sources) - self._settled
 
     def report(self) -> None:

@@ -26,7 +26,7 @@ _Exemplars = dict[int, dict[ExactKey, tuple[Exemplar, ...]]]  # by id of a map
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A message for the backend. ``totals`` and ``nanos``: where the next delta begins once it is delivered.
+    """A message for the backend. ``totals`` and ``nanos``: the begin of the next delta, once this report is delivered.
     ``exemplars``: the exemplars in the message. A report has only exemplars that no delivered report had.
     """
 
@@ -125,7 +125,7 @@ class Metrics:
         return metric_of(map_, new, window, Temporality.DELTA, self._values, exemplars)
 
     def _about_probes(self) -> list[Metric]:
-        """These are always cumulative, so that any report shows all losses."""
+        """These metrics are always cumulative, so that every report shows all losses."""
         window = Window.of(self._started, self._read_at)
         hits: list[tuple[Mapping[str, str], int]] = []
         records: list[tuple[Mapping[str, str], int]] = []

@@ -1,4 +1,4 @@
-"""Fields of an event that name a span, as the fields that a log record has for them.
+"""Puts the fields of an event that name a span into the fields that a log record has for them.
 
 Source: OpenTelemetry logs data model 1.50, "Trace Context Fields"; W3C Trace Context for the forms of the ids.
 """
@@ -21,8 +21,8 @@ _FLAGS = re.compile("[0-9a-f]{2}")
 
 
 def traced(template: Template, convert: Callable[[Record], LogRecord]) -> Callable[[Record], LogRecord]:
-    """The function, whose log records then have the ids of the span in their own fields, instead of in attributes.
-    Values that are not ids stay attributes."""
+    """A function like ``convert``, but its log records have the ids of the span in their own fields, instead of in
+    attributes. Values that are not ids stay attributes."""
     slots: dict[str, int] = {
         part.label: part.value
         for part in template.parts

@@ -23,8 +23,8 @@ Row = tuple[Any, ...]
 
 
 class PartFile:
-    """``root``: the open directory of all data sets. Raises OutputError, as all methods do; a file that has raised one
-    is gone."""
+    """``root``: the open directory of all data sets. Raises OutputError, as all methods do; the file is then
+    removed."""
 
     def __init__(self, root: int, directory: str, name: str, schema: pyarrow.Schema) -> None:
         from pyarrow import parquet

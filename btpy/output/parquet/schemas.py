@@ -1,4 +1,4 @@
-"""The columns of the data sets. docs/parquet.md is generated from them; a test holds that a change gets a new number.
+"""The columns of the data sets. docs/parquet.md is generated from them; a test checks that a change gets a new number.
 
 Times have microseconds, because Spark reads no others; ``nanos`` has the exact time. Values of any type are JSON, as in
 docs/events.md.

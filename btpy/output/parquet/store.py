@@ -22,7 +22,7 @@ from btpy.output.quantities import counted
 from btpy.output.stream import reason_of
 from btpy.output.writer import Context
 
-_ROW_BYTES = 100  # of the numbers and references of a row in memory, at least
+_ROW_BYTES = 100  # what the numbers and references of a row take in memory, at least
 
 
 class Outcome(NamedTuple):
@@ -55,7 +55,7 @@ class Store:
         self._files: dict[str, PartFile] = {}  # by path of the partition; the least recently used first
         self._waiting: dict[str, _Waiting] = {}
         self._bytes = 0
-        self._rows: Counter[str] = Counter()  # in whole files, by data set
+        self._rows: Counter[str] = Counter()  # the rows in whole files, by data set
         self._whole = 0
         self._failure = ""
         self._due = float("inf")
@@ -129,7 +129,7 @@ class Store:
         return []
 
     def finish(self) -> Outcome:
-        with contextlib.suppress(OutputError):  # it is in the outcome
+        with contextlib.suppress(OutputError):  # the outcome has the error
             self.report()
         if self._root >= 0:
             os.close(self._root)

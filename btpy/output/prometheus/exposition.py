@@ -34,7 +34,7 @@ class Exposition:
         self._begun = self._readings = 0  # readings
         self._last = float("-inf")
         self._making = threading.Lock()
-        self._pages: tuple[int, dict[str, bytes]] = (-1, {})  # of a reading, by content type
+        self._pages: tuple[int, dict[str, bytes]] = (-1, {})  # the number of a reading, and its pages by content type
         self._server = Server(settings, self.page)
 
     @property

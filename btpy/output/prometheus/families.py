@@ -33,7 +33,7 @@ MOST_SAMPLES = 200_000
 """The largest number of samples of one exposition. A scrape of more would take seconds."""
 
 HITS, RECORDS, TARGET, LEFT_OUT = "probe_hits", "probe_records", "target", "left_out_series"
-"""Names of metrics about btpy itself. A map of one of these names has another one."""
+"""Names of metrics about btpy itself. A map of such a name gets a metric of another name."""
 
 _NANOS = 1e9
 _NS_BOUNDS = tuple(1 << power for power in range(10, 41))  # 1 µs to 18 minutes
@@ -64,21 +64,21 @@ class FamilySample(NamedTuple):
 
 
 class Series(NamedTuple):
-    """The samples of one key, or of several. ``distribution``: from which those of a histogram are made, and the number
-    by which its values are divided."""
+    """The samples of one key, or of several. ``distribution``: the distribution from which the samples of a histogram
+    are made, and the number by which its values are divided."""
 
     samples: Sequence[FamilySample]
     distribution: tuple[Distribution, float] | None = None
 
 
 class Families:
-    """The families of one exposition, by name. It has at most MOST_SAMPLES samples; ``left_out``: how many series have
-    found no room.
+    """The families of one exposition, by name. It has at most MOST_SAMPLES samples; ``left_out``: the number of series
+    for which there was no room.
     """
 
     def __init__(self, most_samples: int = MOST_SAMPLES) -> None:
         self.by_name: dict[str, Metric] = {}
-        self.series: dict[str, list[Series]] = {}  # of each family, for formats other than those of text
+        self.series: dict[str, list[Series]] = {}  # the series of each family, for formats that are not texts
         self.left_out = 0
         self._room = most_samples
 

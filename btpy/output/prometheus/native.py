@@ -1,8 +1,9 @@
 """Histograms of maps as native histograms of Prometheus.
 
 The buckets of ``hist`` and ``pctl`` are those of a native histogram whose schema is the precision of the map, so the
-counts are exact. Durations are counted in nanoseconds and exposed in seconds, where a bound is no power of two. So each
-of their buckets is a part of the bucket that has its middle, among buckets of a quarter of its width.
+counts are exact. Durations are counted in nanoseconds and exposed in seconds, where their bounds are no powers of two.
+So the native histogram of durations has finer buckets, each a quarter as wide, and the samples of a bucket go into the
+one that contains its middle.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Buckets(NamedTuple):
 
 
 def native_histogram(value: Histogram | LinearHistogram, scale: float) -> NativeHistogram | None:
-    """None: its buckets are not exponential. ``scale``: by which the numbers are divided."""
+    """None: its buckets are not exponential. ``scale``: the number by which all values are divided."""
     if isinstance(value, LinearHistogram) or not isinstance(value.layout, Exponential):
         return None
     layout = value.layout

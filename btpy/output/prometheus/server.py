@@ -1,9 +1,9 @@
 """A small HTTP server for scrapes, which no client can keep busy.
 
-A client may be slow, send a request without an end, or open many connections. So a connection has a deadline for all
-that it does, a request a largest size, and the server a largest number of connections. One request is answered on each
-connection. A web page in the user's browser may try to reach the loopback interface under a name of its own (DNS
-rebinding): without a token, the header ``Host`` has to name the loopback interface.
+A client may be slow, send a request without an end, or open many connections. So each connection has a deadline, each
+request has a maximum size, and the server has a maximum number of connections. Each connection gets one answer. A web
+page in the user's browser may try to reach the loopback interface under a name of its own (DNS rebinding): without a
+token, the header ``Host`` has to name the loopback interface.
 """
 
 from __future__ import annotations
