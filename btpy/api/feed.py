@@ -115,8 +115,8 @@ class Feed(Generic[T]):
 
     def reader(self, most: int, *, from_start: bool = True) -> Reader[T]:
         """``most``: the number of items that may wait for the reader. ``from_start``: the reader also gets earlier
-        items, as far as they are kept. The others count as dropped. Without kept items, a reader begins with the next
-        item.
+        items, as far as they are kept. Earlier items that are no longer kept count as dropped. Without kept items, a
+        reader begins with the next item.
         """
         with self.changed:
             reader: Reader[T] = Reader(self, max(most, self._most_kept))

@@ -102,9 +102,9 @@ class MapView(Mapping[Any, Any]):
 
     A key is a Python value, a tuple if the map has several keys, and ``()`` if it has none. Values are numbers for
     ``count sum avg min max distinct``, :class:`btpy.events.aggregates.Stats` for ``stats``,
-    :class:`Histogram` for ``hist pctl lhist``, a list of numbers for ``tseries`` (None: no samples), of pairs of value
-    and count for ``topk``, of values for ``sample_of``; the stored value for the others. Keys are in the order in which
-    they are printed.
+    :class:`Histogram` for ``hist pctl lhist``, a list of numbers for ``tseries`` (None: no samples), a list of pairs of
+    value and count for ``topk``, and a list of values for ``sample_of``. Other kinds have the stored value. Keys are in
+    the order in which they are printed.
 
     ``content``: the original aggregates, which can be merged. ``full``: samples lost because the map was full.
     """

@@ -52,7 +52,7 @@ def unpack(digest: str, size: int) -> str:
 
 
 def _private_directory() -> str:
-    """A directory of mode 0700 of this user, in the home directory or beside the temporary files of others."""
+    """A directory of mode 0700 of this user, in the home directory or in a directory for temporary files."""
     user = os.geteuid()
     places = [f"{place}/btpy-pushed-{user}" for place in ("/var/tmp", "/tmp", "/dev/shm")]
     with contextlib.suppress(KeyError):  # the user has no entry in /etc/passwd, as in containers

@@ -19,8 +19,8 @@ _SIZE = re.compile(r"([1-9][0-9]{0,5})|(100|[1-9][0-9]?)%|(all)")
 
 
 def stages_of(canary: str, then: Sequence[str], hosts: int) -> tuple[int, ...]:
-    """The number of hosts that have their probes after each stage; the last number is that of all hosts. ``canary`` and
-    ``then``: a number, a percentage or ``all``. Raises UsageError.
+    """The number of hosts that have their probes after each stage; the last number is the number of all hosts.
+    ``canary`` and ``then``: a number, a percentage or ``all``. Raises UsageError.
     """
     sizes = [_size("--canary", canary, hosts), *(_size("--then", text, hosts) for text in then), hosts]
     increasing = [size for at, size in enumerate(sizes) if size > max(sizes[:at], default=0)]

@@ -321,7 +321,7 @@ def parameter_texts(values: Mapping[str, object] | None) -> dict[str, str]:
 
 
 def missing_now(program: Program, matching: Matching) -> list[Diagnostic]:
-    """The diagnostics of probes that match nothing, without those that may wait for their classes."""
+    """The diagnostics of probes that match nothing, without probes that may wait for their classes."""
     return [
         matching.missing[probe.id]
         for probe in program.own

@@ -353,7 +353,7 @@ class BaseSession:
 
     @property
     def errors_forgotten(self) -> int:
-        """Reports of errors that came before those of ``errors``."""
+        """The number of error reports before those in ``errors``."""
         return self._error_log.forgotten
 
     @property

@@ -87,7 +87,7 @@ def overview() -> str:
             *codes,
             "    n  exit(n) of the script",
             "",
-            "btpy COMMAND --help tells more of each.\n",
+            "btpy COMMAND --help tells more about a command.\n",
         ]
     )
 

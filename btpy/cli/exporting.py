@@ -36,8 +36,8 @@ def all_exports(destination: Destination, console: Console) -> Iterator[tuple[Ex
 def report_when_due(
     exporters: Sequence[Exporter], read: Callable[[Sequence[Exporter]], None], console: Console
 ) -> None:
-    """Reports the metrics of the exporters for which this is due, and shows what they have to say. ``read`` passes the
-    current maps of all targets to them.
+    """Reports the metrics of the exporters for which a report is due, and shows the messages of all exporters. ``read``
+    passes the current maps of all targets to them.
     """
     for exporter in exporters:
         for notice in exporter.notices():

@@ -14,13 +14,14 @@ COMMAND = Command(
     usage=("level PID|NAME SESSION N",),
     summary="set the level of a session",
     about=(
-        "Enables the probes of a session with @Level up to N and disables those above.\nOther probes stay as they are."
+        "Enables the probes of a session with @Level up to N and disables probes with a higher level.\n"
+        "Other probes stay as they are."
     ),
     options=(),
     positionals=(3, 3),
     examples=(
         ("level shop nightly 2", "the probes with @Level(1) and @Level(2) too"),
-        ("level shop nightly 0", "only those without a level again"),
+        ("level shop nightly 0", "only the probes without a level again"),
     ),
 )
 

@@ -23,12 +23,12 @@ COMMAND = Command(
     about=(
         "Libraries are scripts that other scripts import, and that run by name: btpy PID exceptions. `list` names all\n"
         "of them, `show` prints one, `search` looks for a word in names and descriptions, `path` says where they\n"
-        "are searched. btpy help NAME tells how one is used. `new` creates your own, with a test that passes: in the\n"
+        "are searched. btpy help NAME shows how to use one. `new` creates your own, with a test that passes: in the\n"
         "directory of -I, else in ~/.config/btpy/probes. It overwrites nothing.\n"
         "\n"
-        "With a JVM, `list` says which libraries apply there: those with a probe in a class that the JVM has loaded,\n"
-        "and those for the JDK itself. These come first. Where the JVM has a version of a framework that a library\n"
-        "does not know, a line below the library says so. Nothing in the JVM is instrumented."
+        "With a JVM, `list` says which libraries apply there: libraries with a probe in a class that the JVM has\n"
+        "loaded, and libraries for the JDK itself. These come first. If the JVM has a version of a framework that a\n"
+        "library does not know, a line below the library says so. Nothing in the JVM is instrumented."
     ),
     options=(
         Option(("--json",), "with list: one JSON object a library, a line each"),
@@ -221,7 +221,7 @@ def _new(search: Libraries, name: str, *, beside_others: bool) -> list[str]:
 
 
 def _require_free(search: Libraries, name: str) -> None:
-    """Raises UsageError for a name that an import cannot say, or that a library of btpy has."""
+    """Raises UsageError for a name that no import can have, or that a library of btpy has."""
     from btpy.api.libraries import PACKAGED, is_name
     from btpy.api.programs import check_source
     from btpy.model.source import Source

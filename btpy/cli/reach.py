@@ -17,7 +17,7 @@ POD_OPTIONS = (
     Option(("-n", "--namespace"), "the namespace of the pods", "NAMESPACE"),
     Option(("-A", "--all-namespaces"), "the pods of all namespaces"),
     Option(("-c", "--container"), "the container of each pod", "CONTAINER"),
-    Option(("--image",), "run btpy from this image, in a debug container beside that of the JVM", "IMAGE"),
+    Option(("--image",), "run btpy from this image, in a debug container beside the container of the JVM", "IMAGE"),
 )
 """These options have the names and meanings that kubectl gives them."""
 

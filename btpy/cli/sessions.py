@@ -17,8 +17,8 @@ COMMAND = Command(
     usage=("sessions PID|NAME [--json]",),
     summary="list the sessions in a JVM",
     about=(
-        "Lists the sessions of btpy in a JVM: those with a client end with it; those that were left with -x or --keep\n"
-        "go on until their time is over. btpy attach joins one of them, btpy stop ends it."
+        "Lists the sessions of btpy in a JVM. A session with a client ends with its client. A session that was left\n"
+        "with -x or --keep goes on until its time is over: btpy attach joins it, btpy stop ends it."
     ),
     options=(Option(("--json",), "one JSON object a line"),),
     positionals=(1, 1),

@@ -45,7 +45,12 @@ COMMAND = Command(
             "parts and tasks that take less are summed up (default: a 200th of --over, between 10us and 1ms)",
             "1ms",
         ),
-        Option(("--of",), "methods that are requests, instead of those of web servers", "CLASS::METHOD", repeat=True),
+        Option(
+            ("--of",),
+            "methods whose calls are the requests, instead of the requests of web servers",
+            "CLASS::METHOD",
+            repeat=True,
+        ),
         Option(
             ("--monitors",),
             "measure the waits for `synchronized` blocks of these classes, and not only sample them",

@@ -55,7 +55,7 @@ _ACTED_ON = (TemplateKind.EXIT, TemplateKind.WARN)
 
 
 class Companion(Drawing, Protocol):
-    """The work of a verb while its script runs: it writes in its own way, changes probes, and explains."""
+    """The work of a verb while its script runs: it has its own writer, may change probes, and may end the run."""
 
     def writer(self, stream: Stream, context: Context, console: Console) -> Writer: ...
 

@@ -62,7 +62,7 @@ def _within(node: Node, nanos: int) -> int:
 
 
 def _nested(tree: Node) -> Iterator[tuple[Node, int, int]]:
-    """The slices of all threads, cut so that those of one thread contain or follow each other."""
+    """The slices of all threads, cut so that the slices of one thread contain or follow each other."""
     open_: dict[int, list[int]] = {}  # the ends of the open slices, by thread
     last: dict[int, int] = {}
     own = [node for node, parent in nodes_of(tree) if parent is None or node.kind == TASK or node.tid == parent.tid]

@@ -8,7 +8,7 @@ from btpy.dataclass import dataclass
 @dataclass(frozen=True, slots=True)
 class Origin:
     """A target, as an export describes it. ``instance``: a text that only this process has. ``given``: attributes
-    that the application has set itself. They override the others.
+    that the application has set itself. They override all other attributes.
     """
 
     service: str

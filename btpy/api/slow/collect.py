@@ -57,9 +57,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``requests``: their number, with ``mean`` and ``slowest`` as durations; ``slow``: the number of those over the
-    threshold; ``trees``: the slowest ones, in order. ``lost``: records that were lost on the way. ``skipped``: hits
-    of probes that the budget left out. ``failed``: the scripts that do not fit the JVM, with the reason.
+    """``requests``: their number, with ``mean`` and ``slowest`` as durations; ``slow``: the number of requests over the
+    threshold; ``trees``: the slowest ones, in order. ``lost``: records that were lost on the way. ``skipped``: hits of
+    probes that the budget left out. ``failed``: the scripts that do not fit the JVM, with the reason.
     """
 
     seconds: float
@@ -130,7 +130,9 @@ class Collector:
         self._runs: dict[int, list[Event]] = {}
         self._open = 0
         self._blocked: deque[Blocked] = deque(maxlen=_MOST_SAMPLES)
-        self._collected: deque[tuple[int, int]] = deque(maxlen=_MOST_SAMPLES)  # when, and how long
+        self._collected: deque[tuple[int, int]] = deque(
+            maxlen=_MOST_SAMPLES
+        )  # for each garbage collection: its event, its duration
         self._settling: deque[Request] = deque()
         self._slowest: list[tuple[int, int, Request]] = []
         self._number = 0

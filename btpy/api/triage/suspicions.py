@@ -116,8 +116,8 @@ def _repeated_sql(measured: Measurements) -> Iterator[Finding]:
 
 
 def _with_text(totals: Mapping[Key, Total]) -> dict[Key, Total]:
-    """Adds statements without a text to the most frequent one of the same place: if the budget skips hits, the text of
-    a prepared statement may be missing.
+    """Adds statements without a text to the most frequent statement of the same place: if the budget skips hits, the
+    text of a prepared statement may be missing.
     """
     most: dict[str, Key] = {}
     for key, total in totals.items():
@@ -366,7 +366,7 @@ def _stores(measured: Measurements) -> Iterator[Finding]:
     for cache, misses in measured.of("cache_misses").items():
         reads = misses.count + measured.of("cache_hits").get(cache, NOTHING).count
         loads = measured.of("cache_loads").get(cache, NOTHING)
-        if reads >= 100 and measured.threads(loads) >= 0.05:  # a small or cheap cache costs nobody time
+        if reads >= 100 and measured.threads(loads) >= 0.05:  # a small or cheap cache costs little time
             share = misses.count / reads
             fact = f"{share:.0%} of {grouped(reads)} reads of a cache find nothing; a load takes {duration(loads.mean)}"
             yield Finding.of(Kind.CACHE_MISSES, share, fact, short(cache[0]), "caches --for 30s")

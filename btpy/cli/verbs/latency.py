@@ -24,7 +24,7 @@ COMMAND = Command(
     examples=(
         ("latency OrderApp PricingEngine::quote -d 10s", "the distribution of one method"),
         ("latency OrderApp '+java.sql.PreparedStatement::execute*' -i 2s", "of all that implement an interface"),
-        ("latency OrderApp OrderService::place -k 'exception != null'", "calls that fail apart from others"),
+        ("latency OrderApp OrderService::place -k 'exception != null'", "failed calls in a distribution of their own"),
     ),
 )
 

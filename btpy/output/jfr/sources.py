@@ -71,7 +71,8 @@ class MapSource(NamedTuple):
 
 
 class Sources:
-    """The sources of one target. Their first columns tell it from other targets; ``target`` has the values."""
+    """The sources of one target. The first columns of every source identify the target among several; ``target`` has
+    their values."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -31,7 +31,7 @@ class Content(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """A template: the columns that all its rows share, and the function for the others, which raises
+    """A template: the columns that all its rows share, and the function for the other columns, which raises
     ProtocolError."""
 
     kind: str

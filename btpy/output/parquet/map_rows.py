@@ -160,7 +160,8 @@ def _exemplar(exemplar: Exemplar) -> Columns:
 
 
 def _old_buckets(value: Histogram) -> Columns:
-    """A recording with log-linear buckets has bounds between those that have samples."""
+    """For a recording with log-linear buckets: the bounds of the buckets with samples, and the counts between the
+    bounds."""
     bounds: list[float] = []
     counts: list[int] = [0]
     for bucket in value.occupied():

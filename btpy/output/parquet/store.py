@@ -38,8 +38,8 @@ class _Waiting(NamedTuple):
 
 
 class Store:
-    """The targets share the files of a partition. ``now``: the time of readings of maps, ns since 1970; None: that of
-    this machine. A replay sets it.
+    """The targets share the files of a partition. ``now``: the time of readings of maps, ns since 1970; None: the time
+    of this machine. A replay sets it.
 
     After the first error nothing more is written: files that were whole by then stay, the others are removed.
     """

@@ -28,7 +28,7 @@ _NAMES_OF_MAPS = tuple(column.name for column in MAPS.columns)
 
 
 class Rows(Protocol):
-    """Takes the rows of all targets. ``now``: the time, ns since 1970; None: that of this machine."""
+    """Takes the rows of all targets. ``now``: the time, ns since 1970; None: the time of this machine."""
 
     now: int | None
 
