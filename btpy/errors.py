@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class BtpyError(Exception):
     """Base of all errors that btpy raises on purpose.
 
-    ``code`` is the stable diagnostic code (``BT501``) where there is one; ``exit_status`` is the command's.
-    ``is_told``: whether the command prints it.
+    ``code`` is the stable diagnostic code (``BT501``) where there is one; ``exit_status`` is the exit status of the
+    command. ``is_told``: whether the command prints it.
     """
 
     exit_status = 1

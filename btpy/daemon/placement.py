@@ -1,4 +1,5 @@
-"""One standing probe in one JVM: begins its session, or joins the one that an earlier daemon left, and exports it."""
+"""Keeps one standing probe in one JVM: begins its session, or joins the session that an earlier daemon left, and
+exports its output."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ NOTHING_WOVEN = messages.WeaveResult(0, (), 0, 0, 0, 0, 0)
 
 
 def together(one: messages.WeaveResult, other: messages.WeaveResult) -> messages.WeaveResult:
-    """The outcomes of two retransformations as one."""
+    """Adds up the results of two retransformations."""
     return messages.WeaveResult(
         other.request,
         one.failures + other.failures,
@@ -270,7 +270,7 @@ class Agent:
         probes: tuple[messages.ProbeDecl, ...],
         handlers: Sequence[messages.HandlerClass],
     ) -> None:
-        """It uses as many messages as the handlers need."""
+        """Installs maps, probes and handlers, in as many messages as the handlers need."""
         batch: list[messages.HandlerClass] = []
         size = 0
         for handler in handlers:

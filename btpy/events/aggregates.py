@@ -349,8 +349,8 @@ class LinearHistogram:
 
 @dataclass(frozen=True, slots=True)
 class TimeSeries:
-    """``tseries(x, interval, windows, operator)``: the result of the samples by epoch, which is the number of the
-    interval since 1970. ``epoch`` is the current one, which has not ended.
+    """``tseries(x, interval, windows, operator)``: the results by epoch (the number of the interval since 1970).
+    ``epoch`` is the current one, which has not ended.
     """
 
     n: int
@@ -419,7 +419,7 @@ def merged(value: Aggregate, other: Aggregate) -> Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class MapContent:
-    """One map at one moment, entries in the agent's order.
+    """The content of one map at one moment. The entries are in the agent's order.
 
     ``full``: samples dropped since the start because there was no room for their key. The values are :data:`Aggregate`,
     or plain :data:`~btpy.events.records.Value` for a map of kind VALUE. ``omitted``: keys that did not fit into the

@@ -21,8 +21,8 @@ _MANTISSA = 52  # the stored bits of the mantissa of a double
 
 @dataclass(frozen=True, slots=True)
 class Exponential:
-    """The buckets of OpenTelemetry's ExponentialHistogram: ``2**precision`` for each power of two (its scale), whose
-    upper bounds belong to the bucket.
+    """The buckets of OpenTelemetry's ExponentialHistogram: ``2**precision`` buckets (the precision is its scale) for
+    each power of two. The upper bound of a bucket belongs to it.
 
     Whole numbers up to ``2**(precision + 1)`` have their own bucket, so that a reader sees them. Each is a part of
     one bucket of OpenTelemetry, so that ``otlp_index`` is exact. Source: OpenTelemetry metrics data model 1.50; the
@@ -66,8 +66,8 @@ class Exponential:
 
 @dataclass(frozen=True, slots=True)
 class LogLinear:
-    """Buckets of recordings before format 4: ``2**precision`` of equal width for each power of two, whose lower bounds
-    belong to the bucket. Bucket −1 holds all negatives.
+    """Buckets of recordings before format 4: ``2**precision`` buckets of equal width for each power of two. The lower
+    bound of a bucket belongs to it. Bucket −1 holds all negatives.
     """
 
     precision: int

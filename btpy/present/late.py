@@ -62,7 +62,7 @@ class LateClasses:
         self._changes += 1
         text = f"another agent has changed {name}: its probes are in the new code"
         if self._changes == _CHANGES_TOLD:
-            text = f"{text} (-v tells of further classes)"
+            text = f"{text} (-v shows further classes)"
         return LateNotice(Urgency.INFORMATION if self._changes <= _CHANGES_TOLD else Urgency.DETAIL, text)
 
     def _refused(self, name: str, late: Late) -> LateNotice:

@@ -1,8 +1,8 @@
 """Frozen dataclasses as JSON and back, by their annotations.
 
-A dataclass is a list of its fields, an enum its value. If the annotation allows several types, the value has the name
-of its type: ``{"Slot": […]}``. Reading checks every value against its annotation, so the result is an object that btpy
-could have written, or a ProtocolError.
+A dataclass becomes a list of its fields, and an enum becomes its value. If the annotation allows several types, the
+value has the name of its type: ``{"Slot": […]}``. Reading checks every value against its annotation, so the result is
+an object that btpy could have written. Otherwise it raises ProtocolError.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def dump(value: object, kind: Any) -> str:
 
 
 def load(text: str, kind: type[T]) -> T:
-    """The value again. Raises ProtocolError."""
+    """The value from its JSON. Raises ProtocolError."""
     try:
         document = json.loads(text)
         value: T = _made(document, kind)

@@ -80,8 +80,8 @@ Recorded = Union[Item, ProbesAttached, ShownMaps, Totals, Ending]
 
 class Playback:
     """Turns the entries of a recording, in their order, into items. ``outline``, ``sites`` and ``stacks`` grow.
-    ``host``: the host, for a run on several hosts; else None. ``complete``: whether its end was taken. ``version``: the
-    version of the format.
+    ``host``: the host, for a run on several hosts; else None. ``complete``: whether the entry of the end was taken.
+    ``version``: the version of the format.
     """
 
     def __init__(self, version: int) -> None:

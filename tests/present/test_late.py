@@ -27,7 +27,7 @@ def test_changes_by_others_are_reported_ten_times() -> None:
     classes = LateClasses()
     notices = [classes.notice(late(LateOutcome.CHANGED, name=f"C{number}")) for number in range(11)]
     assert [notice.urgency for notice in notices] == [Urgency.INFORMATION] * 10 + [Urgency.DETAIL]
-    assert notices[9].text.endswith("(-v tells of further classes)")
+    assert notices[9].text.endswith("(-v shows further classes)")
     lost = classes.notice(late(LateOutcome.CHANGED, "p is no longer in void f()"))
     assert lost.urgency is Urgency.WARNING, "however many there were"
 
