@@ -58,8 +58,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A test of all Java versions runs on one of them, which its name decides; in ``TWO_VERSIONS`` on an older and a
-    newer one.
+    """A test of all Java versions runs on one of them; its name decides which. In ``TWO_VERSIONS`` it runs on an older
+    and a newer version.
     """
     if config.getoption("--every-jdk") or config.option.keyword or any("::" in argument for argument in config.args):
         return

@@ -14,9 +14,10 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * WireMock and its clients in one JVM. For each window of 100 ms it notes the number of answered requests, and the
- * longest time for which a thread that wants to run every 0.2 ms was stopped. A line "now" on standard input prints the
- * number of the window, "windows A B" prints requests and longest stops (ns) of [A, B), "latencies" the number of
- * requests since the last such line, and the median and the 99th percentile of their time (ns).
+ * longest time for which a thread that wants to run every 0.2 ms was stopped. Lines on standard input: "now" prints the
+ * number of the window; "windows A B" prints the requests and the longest stops (ns) of the windows in [A, B);
+ * "latencies" prints the number of requests since the last such line, and the median and the 99th percentile of their
+ * time (ns).
  */
 public final class AttachingServer {
     private static final long WINDOW = 100_000_000L;

@@ -20,7 +20,7 @@ AGENT = Path(__file__).parents[2] / "agent-java/src/main/java/btpy/runtime/Expon
 
 @given(st.integers(1, 2**53), SCALES)
 def test_the_index_in_otlp_is_that_of_the_data_model(number: int, scale: int) -> None:
-    """base**index < number <= base**(index + 1), where base is 2**2**-scale; here without roots."""
+    """base**index < number <= base**(index + 1), where base is 2**2**-scale. The test computes this without roots."""
     index = otlp_index(number, scale)
     if number > 1:
         assert 2**index < number**2**scale <= 2 ** (index + 1)

@@ -86,7 +86,7 @@ def test_a_thread_that_never_ends_its_root_takes_bounded_memory() -> None:
 
 
 def test_the_calls_of_a_task_are_those_of_its_thread_at_its_time() -> None:
-    """The last run ended after the root call, which had its result before."""
+    """The last run of the task ended after the root call, which already had its result."""
     trees = CallTrees()
     for thread, end in ((2, 1_000_000), (2, 5_000_000), (2, 9_000_000), (3, 5_000_000)):
         trees.ended(thread, Call("D", f"t{thread}", 1, end, 900_000))

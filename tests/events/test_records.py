@@ -210,7 +210,7 @@ def allowing(*most: int) -> ReadingLimit:
 def test_as_many_are_read_as_are_allowed_and_the_others_counted(
     kinds: list[tuple[int, int]], first: int, second: int
 ) -> None:
-    """``kinds``: template and probe of each record; template 3 names the thread of those that follow."""
+    """``kinds``: template and probe of each record; template 3 names the thread of the records that follow."""
     payload, named = b"", 0
     for at, (template, probe) in enumerate(kinds):
         if template == 3:

@@ -6,7 +6,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** Makes the number of calls in a line, whose work runs on other threads in known places. */
+/** Makes as many calls as a line says; their work runs on other threads in known places. */
 public final class HandedOver {
     private static final ExecutorService SINGLE = Executors.newFixedThreadPool(1, task -> daemon(task, "single-1"));
     private static final ExecutorService SIDE = Executors.newFixedThreadPool(1, task -> daemon(task, "side-1"));

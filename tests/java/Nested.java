@@ -1,7 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Makes the number of nested calls in a line ("TIMES" or "TIMES FIRST"), which spend their time in known places. */
+/** Makes as many nested calls as a line says ("TIMES" or "TIMES FIRST"); they spend their time in known places. */
 public final class Nested {
     interface Step {
         int take(int n);

@@ -1,4 +1,4 @@
-"""The two ways into a JVM: the choice between them, their needs, and that the direct way needs no Java."""
+"""The two ways into a JVM: the choice between them, and their needs. The direct way needs no Java."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ def shape(
     variables: str = "",
     absent: str = "",
 ) -> Shape:
-    """``parameters``: descriptors with blanks between them; ``names`` likewise, ``-`` for none. ``variables``: ``name
-    descriptor`` alternately, in slots 1, 3, 5 …
+    """``parameters``: descriptors with blanks between them; ``names``: their names in the same form, ``-`` for a
+    parameter without a name. ``variables``: names and descriptors in turn, for slots 1, 3, 5 …
     """
     descriptors = parameters.split()
     arguments = [None if name == "-" else name for name in names.split()] or [None] * len(descriptors)
@@ -59,7 +59,7 @@ def pairwise(words: list[str]) -> list[tuple[str, str]]:
 def operation(
     target: str = "", arguments: str = "", value: str = "V", *, element_size: int = 0, dimensions: int = 0
 ) -> OperationShape:
-    """Descriptors; no ``target``: a static call or field."""
+    """An operation from descriptors. Without ``target`` it is a static call or field."""
     descriptors = arguments.split()
     return OperationShape(
         from_descriptor(target) if target else None,

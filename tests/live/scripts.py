@@ -43,7 +43,7 @@ def counted(jdk: int, *flags: str, prefix: Sequence[str] = ()) -> Iterator[Targe
 def values_until(
     session: Session, enough: Callable[[list[tuple[int, tuple[object, ...]]]], bool]
 ) -> list[tuple[int, tuple[object, ...]]]:
-    """(probe, values) of the records that arrive, until ``enough`` of them have; fails when they do not come."""
+    """(probe, values) of the records that arrive, until ``enough`` is true for them; fails if this takes too long."""
     results: list[tuple[int, tuple[object, ...]]] = []
     deadline = time.monotonic() + PATIENCE
     while not enough(results):

@@ -17,9 +17,9 @@ REQUESTS, CLIENTS = 401, 5
 MOST, MORE = 65_536, 1_009
 """The number of hand-overs that the agent remembers, and the number of further ones."""
 MANY = 211
-"""Objects that may have state for another reason."""
+"""The number of objects that may have state for another reason."""
 SHARED = 4_001
-"""Submissions of one object that wait at the same time."""
+"""The number of submissions of one object that wait at the same time."""
 
 SCRIPT = """
 import btpy.flows;

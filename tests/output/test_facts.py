@@ -813,7 +813,7 @@ def test_python() -> None:
 
 @pytest.fixture(scope="module")
 def omitting_lines() -> list[Line]:
-    """A map of each kind with its own line. It was full, and the message had no room for seven keys."""
+    """For each kind that has its own line, a map that was full. The message had no room for seven keys of the map."""
     lines = []
     for kind in (MapKind.COUNT, MapKind.HIST, MapKind.STATS, MapKind.TSERIES, MapKind.TOPK, MapKind.SAMPLE_OF):
         with captured() as (stream, written):

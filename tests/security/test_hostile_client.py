@@ -126,7 +126,7 @@ class Liar:
         return b""
 
     def tell(self, request: Message, name: str, *, configured: bool) -> None:
-        """Sends one lie. The agent must answer the ping behind it, or hang up."""
+        """Sends one lie. The agent must answer the ping that follows the lie, or hang up."""
         client = self._client or self._victim.client()
         self._client = None
         try:

@@ -19,8 +19,9 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * The workloads, for JMH. The JVM says "ready" and waits for a line before the first one, so that a tracer can attach.
  *
- * <p>Events are made in bursts with pauses in which they are taken: so the cost of making one is measured, and the
- * speed of the consumer does not matter. Enough of them run before the measurement for all code to be compiled.
+ * <p>Events are made in bursts, and the consumer takes them in the pauses. So the benchmark measures the cost of making
+ * an event, and the speed of the consumer does not matter. Enough bursts run before the measurement for all code to be
+ * compiled.
  */
 @State(Scope.Benchmark)
 @Warmup(iterations = 3)

@@ -13,9 +13,9 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * H2 with workers that send queries and check the answers all the time. A line of standard input makes it disturb itself: {@code
- * interrupt}, {@code heap}, {@code metaspace}, {@code files}, {@code deep}, {@code stop}, {@code storm}. {@code report} answers with the
- * results of the workers since the last report.
+ * H2 with workers that send queries and check the answers all the time. A line of standard input makes the program
+ * disturb itself: {@code interrupt}, {@code heap}, {@code metaspace}, {@code files}, {@code deep}, {@code stop}, {@code
+ * storm}. {@code report} answers with the results of the workers since the last report.
  */
 public final class ChaosServer {
     private static final int WORKERS = 3;

@@ -58,7 +58,7 @@ public final class Dying {
                 try {
                     future.get();
                 } catch (ExecutionException e) {
-                    // The program does not mind.
+                    // The program ignores the exception.
                 }
             }
         }
@@ -74,7 +74,7 @@ public final class Dying {
                 try {
                     future.join();
                 } catch (CompletionException e) {
-                    // The program does not mind.
+                    // The program ignores the exception.
                 }
             } else if (i < 5) {
                 future.handle((result, failure) -> 1).join();

@@ -13,7 +13,7 @@ import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.apache.tomcat.jdbc.pool.PoolProperties;
 
-/** A pool of HikariCP and one of Tomcat: connections that are returned, given back twice, leaked, and waited for in vain. */
+/** Pools of HikariCP and Tomcat: connections that are returned, returned twice, leaked, or never given to a waiter. */
 public final class Pooling {
     private static final List<Connection> LEAKED = new ArrayList<>();
 

@@ -1,6 +1,6 @@
 import reactor.core.publisher.Sinks;
 
-/** The same, and the sinks that Reactor has since 3.4. */
+/** The requests of {@link ReactorFlows}, and the sinks that Reactor has since 3.4. */
 public class ReactorSinkFlows {
     public static void main(String[] arguments) throws Exception {
         HandingOver requests = ReactorFlows.requests();

@@ -2,7 +2,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
-/** Platform threads, started by the program and by an executor. The argument is the number of virtual ones. */
+/** Platform threads, started by the program and by an executor. The argument is the number of virtual threads. */
 public final class Starting {
     private Starting() {}
 

@@ -63,7 +63,7 @@ public class Places {
         return n;
     }
 
-    /** An exception leaves a call inside a try block, whose handler needs the variables that hold at the call. */
+    /** An exception leaves a call inside a try block. Its handler needs the values that variables have at the call. */
     static String callsFailing(int n) {
         String before = "n" + n;
         long wide = n * 10L;

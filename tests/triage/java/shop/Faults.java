@@ -13,7 +13,7 @@ import org.springframework.stereotype.Component;
 import org.springframework.web.client.HttpServerErrorException;
 import org.springframework.web.client.RestClient;
 
-/** The faults of the shop. Those that are not here are too small pools, in {@link Shop} and its properties. */
+/** The faults of the shop. The faults of pools that are too small are in {@link Shop} and its properties. */
 @Component
 class Faults {
     private static final Logger LOG = LoggerFactory.getLogger(Faults.class);

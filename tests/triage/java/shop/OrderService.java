@@ -19,7 +19,7 @@ class OrderService {
         return repository.findWithLinesById(id).orElseThrow();
     }
 
-    /** Loads the lines of each order apart. */
+    /** Loads the lines of each order with a query of its own. */
     @Transactional(readOnly = true)
     public int countLines() {
         return repository.findTop40ByOrderById().stream().mapToInt(order -> order.lines().size()).sum();

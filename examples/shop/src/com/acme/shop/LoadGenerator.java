@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Simulates shoppers. The n-th request is the same in every run with the same seed, with any scheduling of the threads,
- * so two runs have the same counts.
+ * Simulates shoppers. In every run with the same seed the n-th request is the same, however the threads are scheduled.
+ * So two runs have the same counts.
  */
 final class LoadGenerator {
     static final String[] CUSTOMERS = {"ada", "ben", "cleo", "dora", "emil", "mia", "max"};

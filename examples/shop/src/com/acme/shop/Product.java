@@ -1,6 +1,6 @@
 package com.acme.shop;
 
-/** One article. The tariff of imported ones takes time to compute; discontinued ones cannot be reserved. */
+/** One article. The tariff of imported products takes time to compute; discontinued products cannot be reserved. */
 public final class Product {
     final String sku;
     final String title;
