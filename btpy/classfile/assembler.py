@@ -212,8 +212,8 @@ class _Range:
 class CodeBuilder:
     """The code of one method.  ``local`` slots are numbered as in JVMS §2.6.1: ``this``, parameters, then the rest.
 
-    Raises ClassFileError, at the instruction, for a stack that lacks what it needs, a local of another type, or an
-    instruction that nothing reaches.
+    Raises ClassFileError, at the instruction, for a stack without the values that it needs, a local of another type, or
+    an instruction that nothing reaches.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class CodeBuilder:
         self._this = f"L{owner};"
         self._tracking = tracking
         self._items: list[bytearray | _Branch | _Switch | Label] = []
-        self._chunk = bytearray()  # the last item, if bytes
+        self._chunk = bytearray()  # the last item, if it is a bytearray
         self._locals: list[VerificationType] = []
         self._stack: list[VerificationType] = []
         self._reachable = True

@@ -309,7 +309,7 @@ def extended(
     relocation: Relocation,
     added: Sequence[Frame],
 ) -> bytes:
-    """A StackMapTable after code was inserted that keeps ``types`` in the local variables from number ``first``.
+    """A StackMapTable after code was inserted. Its frames keep ``types`` in the local variables from number ``first``.
 
     The same as decoding, moving, extending and encoding, but frames that do not change the locals stay short.
     ``added``: frames of the code after the method's own code. Raises ClassFileError.

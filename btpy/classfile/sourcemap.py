@@ -1,11 +1,13 @@
 """The meaning of the line numbers of a class: its SourceDebugExtension (JVMS §4.7.11), a source map (JSR 45).
 
-The line numbers belong to the file that the compiler read.  For a JSP that is generated Java code; Kotlin gives inlined
-code line numbers after the end of the file.  The map has the origin of these lines::
+The line numbers belong to the file that the compiler read.  For a JSP, this file is generated Java code.  Kotlin gives
+inlined code line numbers after the end of the file.  The map has the origin of these lines::
 
-    SMAP, the file that was read, the default stratum (Kotlin, JSP) *S stratum       begins a section *F
-    files: ``id name``, or ``+ id name`` and a path on the next line *L               ``line#file,times:number,each``:
-    the number of consecutive lines, and of line numbers for each *E               the end
+    SMAP             then the file that was read, and the default stratum (Kotlin, JSP)
+    *S stratum       begins a section
+    *F               files: ``id name``, or ``+ id name`` and a path on the next line
+    *L               ``line#file,times:number,each``: ``times`` consecutive lines with ``each`` line numbers
+    *E               the end
 
 Rows are not expanded, because their counts come from another process.
 """

@@ -71,7 +71,7 @@ class AdvisedClass:
 class _AtEnds(NamedTuple):
     """The advice for methods in which the same probes have the same bindings, and none is at an instruction.
 
-    ``planned``: the plan of the first method. The reference keeps the ids of the bound probes valid.
+    ``planned``: the plan of the first method. This reference keeps the bound probes alive, so no other gets their id.
     """
 
     planned: tuple[PlannedAdvice, ...]

@@ -88,7 +88,7 @@ def _session(name: str, descriptor: str, *, static: bool = False, guarded: bool 
 
 
 def _for_session(owner: str, name: str, rest: str, *, guarded: bool = False) -> RuntimeMethod:
-    """A static method whose first parameter is the session; ``rest`` of the descriptor follows."""
+    """A static method whose first parameter is the session. ``rest``: the rest of the descriptor."""
     return _row(owner, name, _SESSION_FIRST + rest, static=True, guarded=guarded)
 
 

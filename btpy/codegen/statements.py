@@ -744,7 +744,7 @@ def _begin_record(emitter: Emitter, node: Emit, stored_values: Sequence[tuple[Ex
 
 
 def _load_session_below(emitter: Emitter) -> None:
-    """Its result is placed below the position that is on the stack."""
+    """Pushes the session below the position that is on the stack."""
     emitter.load_session()
     emitter.code.op(op.SWAP)
 

@@ -94,7 +94,7 @@ def _rounds(loop: Loop) -> int:
 
 
 def _work_within(node: object, rounds: Rounds) -> int:
-    """Tests of quantifiers and statements of functions in an expression or a simple statement."""
+    """The number of tests of quantifiers and of statements of functions in an expression or a simple statement."""
     match node:
         case Quantified():
             return _work_within(node.container, rounds) + rounds(node) * (1 + _work_within(node.test, rounds))

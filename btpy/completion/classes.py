@@ -73,8 +73,8 @@ class ClassIndex:
         return self._types.values()
 
     def complete(self, word: str, most: int = 100) -> list[Completed]:
-        """Completions of ``word``: ``com.acme.`` its packages and classes, ``PrEn`` and ``c.a.s.PrEn`` classes by their
-        humps; classes of the application before those of the JDK."""
+        """Completions of ``word``: ``com.acme.`` gives its packages and classes; ``PrEn`` and ``c.a.s.PrEn`` give
+        classes by their humps. Classes of the application come before classes of the JDK."""
         completions: dict[str, Completed] = {}
         for segment in self._segments(word):
             completions[segment.text] = segment

@@ -33,7 +33,7 @@ class Target(Protocol):
 
 
 class Inventory:
-    """After ``close`` its thread ends with the current request."""
+    """After ``close`` the thread of the inventory ends with the current request."""
 
     def __init__(self, target: Target) -> None:
         self._target = target

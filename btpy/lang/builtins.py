@@ -985,7 +985,7 @@ KEYWORDS: dict[str, Word] = {
         Word(
             "for",
             "for x in items limit 20 { … }",
-            "through arrays, collections of java.util, maps and ranges; ends at its limit",
+            "a loop through arrays, collections of java.util, maps and ranges; it ends at its limit",
         ),
         Word("in", "for x in items { … }", "the collection of a loop; `key in @map` and `x in list` test"),
         Word(
@@ -993,7 +993,7 @@ KEYWORDS: dict[str, Word] = {
             "for x in items limit 20 { … }",
             "the number of elements that a loop visits: 100 by default, at most 1,000",
         ),
-        Word("delete", "delete @name[key];", "takes a key out of a map"),
+        Word("delete", "delete @name[key];", "removes a key from a map"),
         Word("return", "return;  return value;", "ends this firing, or gives the value of a function"),
         Word("instanceof", "value instanceof Type", "whether the value is of the type"),
         Word(
@@ -1007,10 +1007,10 @@ KEYWORDS: dict[str, Word] = {
 QUANTIFIERS: dict[str, Word] = {
     function.name: function
     for function in (
-        Word("any", "any(x in items: condition)", "whether the condition is true of one element"),
-        Word("all", "all(x in items: condition)", "whether it is true of every element"),
-        Word("none", "none(x in items: condition)", "whether it is true of no element"),
-        Word("first", "first(x in items: condition)", "the first element of which it is true, or null"),
+        Word("any", "any(x in items: condition)", "whether the condition is true for at least one element"),
+        Word("all", "all(x in items: condition)", "whether it is true for every element"),
+        Word("none", "none(x in items: condition)", "whether it is true for no element"),
+        Word("first", "first(x in items: condition)", "the first element for which it is true, or null"),
     )
 }
 
@@ -1034,7 +1034,7 @@ glob, and with a table of :mod:`btpy.automaton`; ``stack`` and ``frame`` with ``
 container is the first operand); ``x[key]`` with a key that is possibly not an integer."""
 
 MAX_STATEMENTS = 1000
-"""Statements of one body, and statements that one firing runs."""
+"""The largest number of statements of one body, and of statements that one firing runs."""
 
 MAX_ELEMENTS = 1000
 """The largest number of elements that a loop visits."""

@@ -6,7 +6,7 @@ from btpy.dataclass import dataclass
 from btpy.model.types import Type
 
 MOST_EVENTS = 64
-"""Types of events of one session. A type stays a class of the target after the session has ended."""
+"""The largest number of event types of one session. A type stays a class of the target after the session has ended."""
 
 MOST_FIELDS = 64
 MOST_CHARACTERS = 128

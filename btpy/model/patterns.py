@@ -190,8 +190,8 @@ class TypePattern:
         return TypePattern(base, dimensions, () if base in _PRIMITIVES.values() else class_patterns(base))
 
     def may_be_supertype(self, descriptor: str) -> bool:
-        """Whether the type may turn out to be a supertype of a class. Classes of java.* extend only classes of the
-        JDK.
+        """Whether the type may be a supertype of the class, as far as the names show. Classes of java.* extend only
+        classes of the JDK.
         """
         return descriptor.startswith("L") and any(
             pattern.needs_supertypes

@@ -77,7 +77,7 @@ def gives_secret(member: str) -> bool:
 MOST_NAMES = 64
 MOST_TEXTS = 16
 LONGEST_TEXT = 200
-"""Characters of a regular expression."""
+"""The largest number of characters of a regular expression."""
 
 _NAME = re.compile(r"[\w$.*-]+")
 _HELP = (

@@ -132,7 +132,7 @@ def no_class_matches(
             f"no {loaded}class matches {spelled}",
             Label(pattern.span, where),
             help=_of_lambdas(attachment, ""),
-            notes=("the JVM does not allow lambda classes to be changed, also not while they are loaded",),
+            notes=("the JVM does not allow lambda classes to be changed, not even while they are loaded",),
         )
     if annotated and not any(text.startswith("@") for text in methods):
         help_.append(
@@ -435,7 +435,7 @@ def _other_numbers(attachment: MethodAttachment, mappings: Sequence[MappedLines]
         if mapping.others:
             numbers_of.setdefault(mapping.written, set()).update(mapping.others)
     return tuple(
-        f"code from {lines} of {file} is there as  {', '.join(f'LINE({number})' for number in sorted(numbers)[:8])}"
+        f"code from {lines} of {file} is at  {', '.join(f'LINE({number})' for number in sorted(numbers)[:8])}"
         for file, numbers in numbers_of.items()
     )
 

@@ -64,7 +64,7 @@ def ends_of(
 
 @lru_cache(maxsize=1024)
 def _used(advice: tuple[Advice, ...], locals_: tuple[FrameLocal, ...], inside: frozenset[Operand]) -> tuple[int, bool]:
-    """The number of parameters that can matter, from the first, and whether the result matters."""
+    """The number of parameters up to the last one that the code uses, and whether it uses the result."""
     operands = [operand for call in advice for operand in call.operands]
     operands += [operand for local in locals_ for operand in local.operands]
     operands += inside

@@ -225,7 +225,7 @@ _LDC = bytes((op.LDC,))
 _INVOKESTATIC = bytes((op.INVOKESTATIC,))
 _NANO_TIME = Handler("java/lang/System", "nanoTime", "()J")
 
-_SITE_DEPTH = 2  # the base and the offset need two
+_SITE_DEPTH = 2  # two slots, for the base and the offset
 
 
 def _site(number: int, pool: ConstantPool) -> bytes:

@@ -148,13 +148,13 @@ def test_lines_of_a_page_map_to_the_lines_of_its_code(tmp_path: Path) -> None:
         asked(running, f"invite {tmp_path} Guest")
         result = complaint(running, '@OnMethod(class="Guest", method="run", location=LINE(7)) { @n = count(); }')
         assert result.code == "BT306"
-        assert result.help[0] == "code from line 7 of guest.jsp is there as  LINE(101)"
+        assert result.help[0] == "code from line 7 of guest.jsp is at  LINE(101)"
         with Session.attach(running.pid) as session:
             script = '@OnMethod(class="Guest", method="run", location=LINE(101)) { @n = count(); }'
             (warning,) = session.deployer.load(program(script)).warnings
             assert (warning.code, warning.severity) == ("BT309", Severity.WARNING)
             assert warning.primary.text == "101 is line 7 of guest.jsp"
-            assert warning.help == ("code from line 101 of guest.jsp is there as  LINE(102)",)
+            assert warning.help == ("code from line 101 of guest.jsp is at  LINE(102)",)
             asked(running, "run 13")
             assert counted(session) == 13
             assert session.departure.detach().clean
@@ -194,7 +194,7 @@ def test_lines_of_a_page_loaded_later_are_reported_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("probe", "code", "text"),
     [
-        ('method="run", location=LINE(7)', "BT306", "code from line 7 of guest.jsp is there as  LINE(101)"),
+        ('method="run", location=LINE(7)', "BT306", "code from line 7 of guest.jsp is at  LINE(101)"),
         ('method="rnu"', "BT303", "did you mean `run`?"),
     ],
 )

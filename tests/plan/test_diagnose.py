@@ -167,7 +167,7 @@ def test_lines_of_other_sources_are_answered_with_the_right_numbers() -> None:
     elsewhere = MappedLines("shop.OrdersKt", "Orders.kt", (), "Orders.kt", (61, 57))
     notes = diagnose.lines_of_others(at_lines(12, 12), [elsewhere])
     assert notes.message == "shop.OrdersKt has more code from line 12 of Orders.kt"
-    assert notes.help == ("code from line 12 of Orders.kt is there as  LINE(57), LINE(61)",)
+    assert notes.help == ("code from line 12 of Orders.kt is at  LINE(57), LINE(61)",)
 
 
 def test_an_interface_of_lambdas_is_answered_with_their_bodies_and_calls() -> None:

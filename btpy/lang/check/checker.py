@@ -71,7 +71,8 @@ def check(
     """The checked program; warnings are in it. Raises ``ScriptError`` with all errors and warnings.
 
     ``earlier``: the program that the script extends. The script shares the maps and thread variables that its probes
-        use, and must use them with the same types. The script may redefine those that only removed probes used.
+        use, and must use them with the same types. The script may redefine the maps and variables
+        that only removed probes used.
     """
     shared = Shared.of(earlier)
     checking = Checking(

@@ -73,10 +73,9 @@ class Context:
     ``speculation``: in a body that speculates, the variable with the id of the speculation.
 
     ``functions``: the functions of the script by name; ``frame``: the function that is being inlined; ``calls``: packed
-    spans of the
-        enclosing calls; ``inlined``: the number of functions inlined so far.
+    spans of the enclosing calls; ``inlined``: the number of functions inlined so far.
     ``subscribers``: the probes that subscribe to this probe; ``event``: the values provided to the subscriber that is
-        being inlined.
+    being inlined.
     ``permissions``: the permissions of the user; ``classes``: the known classes of the traced program; ``subject``: the
     name of the traced method in messages.
     ``jfr_events``: the JFR events by name. Without a shape, the body adds its events that are not there yet.

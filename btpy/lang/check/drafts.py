@@ -139,8 +139,7 @@ def _unlike(name: str, used: Container[str], numbers: dict[str, int]) -> str:
 
 
 _RESULTS = ("duration", "retval", "exception")
-"""The values of a place that are not parameters of the method. At other places, parameters of the probe request them.
-"""
+"""Values that a probe reads without a parameter. A parameter with such a name is a parameter of the method instead."""
 
 
 def _check_formals(tree: nodes.Probe, attached: Attached, report: Report) -> None:

@@ -151,7 +151,7 @@ def unfit_host(name: nodes.Name, host: program.Probe) -> Diagnostic | None:
             f"`{name.span.text}` is itself a subscriber",
             Label(name.span),
             (Label(label, "runs with another probe"),),
-            help=("subscribe to the same probe as it does",),
+            help=(f"subscribe to the probe that `{name.span.text}` subscribes to",),
         )
     if _provides(host.tree):
         return None

@@ -45,7 +45,7 @@ def write_event(context: Context, call: nodes.Call) -> Statement:
             Diagnostic(
                 "BT108",
                 "a probe with `speculate` cannot write JFR events",
-                Label(call.function.span, "JFR takes no event back"),
+                Label(call.function.span, "JFR cannot take an event back"),
                 (Label(context.speculation.span, "speculates"),),
                 help=("write the event in another probe",),
             )

@@ -1,7 +1,7 @@
 """Operators: the types of the operands decide the operation and the type of the result.
 
-A quantity needs a literal with a unit on the other side (0 needs none); an INT has none, a LONG counts as nanoseconds
-or bytes. With an operand of unknown type the operation is dynamic, on boxed operands. Null in arithmetic, ordering or
+A quantity needs a literal with a unit on the other side, or 0. An INT has no unit; a LONG counts as nanoseconds or
+bytes. With an operand of unknown type the operation is dynamic, on boxed operands. Null in arithmetic, ordering or
 a condition is an error of the probe when it fires, not of the script; ``==``, ``??``, navigation and the string
 predicates accept null (docs/language.md, Types and null).
 """

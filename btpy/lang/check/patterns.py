@@ -91,7 +91,7 @@ _METHOD_DESCRIPTOR = re.compile(rf"\s*[\w$<>]*\(((?:{_FIELD_DESCRIPTOR})*)\)\s*(
 def _of_descriptor(text: str) -> str | None:
     """``(Ljava/lang/String;I)V`` as ``void (java.lang.String, int)``; None where it is not a descriptor of the JVM.
 
-    ``(I)`` alone is one, too: no class has the name of a base type.
+    ``(I)`` alone is a descriptor, too, because no class has the name of a base type.
     """
     match = _METHOD_DESCRIPTOR.fullmatch(text)
     if match is None or not (match[1] or match[2]):

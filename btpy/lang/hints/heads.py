@@ -423,7 +423,7 @@ def _flag(place: Span, letter: str, number: str) -> Diagnostic:
     """``Foo::bar -n 5``: a flag of a command"""
     written = {
         "n": f"a probe that ends after so many hits:  @Limit(hits={number}), or --hits {number} at the command line",
-        "x": f"print gives the depth to which it shows an object:  print(show(arg0, {number}))",
+        "x": f"show gives the depth to which an object is printed:  print(show(arg0, {number}))",
         "b": "before the method:  com.acme.Foo::bar @entry { … }",
         "e": "when an exception leaves the method:  com.acme.Foo::bar @throw { … }",
         "f": "when the method ends:  com.acme.Foo::bar @exit { … }",

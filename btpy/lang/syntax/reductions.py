@@ -384,8 +384,8 @@ class Reductions:
         return self._unescape(body, token.start + 1, set())
 
     def _unescape(self, text: str, start: int, unknown: set[str]) -> str:
-        """``unknown``: the escapes of this string that are faults already. Each is one fault, however often it stands
-        there: a regular expression repeats it.
+        """``unknown``: the escapes of this string that were already reported. Each is reported once, because a
+        regular expression repeats it.
         """
 
         def replace(match: re.Match[str]) -> str:
