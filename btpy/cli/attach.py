@@ -27,12 +27,15 @@ COMMAND = Command(
         *RECORD_OPTIONS,
         RATE,
         *CONSOLE_OPTIONS,
-        unattended.TTL._replace(help="the time that it has after that (default: the rest of its time)"),
+        unattended.TTL._replace(help="how long the session may run on without btpy (default: the rest of its time)"),
     ),
     positionals=(2, 2),
     examples=(
         ("attach shop nightly", "what happened meanwhile, and what happens now"),
-        ("attach 4711 1a2b -f ndjson -o nightly.ndjson", "by the beginning of its id, into a file"),
+        (
+            "attach 4711 1a2b -f ndjson -o nightly.ndjson",
+            "a session by the beginning of its id; the output goes to a file",
+        ),
     ),
 )
 

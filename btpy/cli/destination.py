@@ -53,7 +53,9 @@ OUTPUT_OPTIONS = (
 
 PROMETHEUS_OPTIONS = (
     Option(("--prometheus",), "serve the maps for Prometheus to scrape, at 127.0.0.1 or HOST", "[HOST:]PORT"),
-    Option(("--prometheus-token-file",), "a token that a scrape must have; beyond 127.0.0.1 it is needed", "FILE"),
+    Option(
+        ("--prometheus-token-file",), "the file of the token that a scrape must have; required beyond 127.0.0.1", "FILE"
+    ),
 )
 
 RECORD_OPTIONS = (Option(("--record",), "also write a recording, for btpy replay", "FILE.btz"),)

@@ -34,7 +34,7 @@ COMMAND = Command(
         Option(("-v", "--verbose"), "full names of types, supertypes, whole paths"),
         Option(("--lines",), "the source lines that have code"),
         Option(("--locals",), "the local variables, with the lines where they can be read"),
-        Option(("--max",), "list at most so many classes (default 50; 0: all)", "N"),
+        Option(("--max",), "list at most this many classes (default 50; 0: all)", "N"),
         Option(("--json",), "one JSON object a class, a line each"),
         Option(("-e",), "a program; may be given more than once", "TEXT", repeat=True),
         ALLOW,

@@ -40,9 +40,11 @@ COMMAND = Command(
     ),
     options=(
         *OUTPUT_OPTIONS,
-        Option(("--from",), "leave out what came before: 10s after the start, or 2026-11-21T18:41:22", "TIME"),
-        Option(("--to",), "leave out what came later", "TIME"),
-        Option(("--hits",), "so many prints and events (default: as the run showed; 0: all)", "N"),
+        Option(
+            ("--from",), "leave out everything before this time: 10s after the start, or 2026-11-21T18:41:22", "TIME"
+        ),
+        Option(("--to",), "leave out everything after this time", "TIME"),
+        Option(("--hits",), "show this many prints and events (default: as the run showed; 0: all)", "N"),
         Option(("--rate",), "show at most N events a second of each probe (200 on a terminal; 0: all)", "N"),
         Option(("-q", "--quiet"), "errors and warnings only on standard error"),
         Option(("-v", "--verbose"), "print more details; twice: even more"),

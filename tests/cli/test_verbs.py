@@ -136,7 +136,7 @@ def test_a_pattern_before_the_jvm_is_recognised(verb: str) -> None:
     shown = btpy(verb, "Counted::step", "4711")
     assert shown.returncode == 2
     assert "error: 'Counted::step' is a pattern, and the JVM comes first" in shown.stderr
-    assert "= help: write the two the other way round:  4711 'Counted::step'" in shown.stderr
+    assert "= help: write the JVM before the pattern:  4711 'Counted::step'" in shown.stderr
 
 
 def test_a_command_for_each_verb_has_examples() -> None:

@@ -60,18 +60,18 @@ THRESHOLDS = {
     Kind.DEADLOCK: Threshold(1e-3, "threads", "such threads wait forever, so this comes before all other facts"),
     Kind.DEAD_THREADS: Threshold(1, "threads", "no code expected an exception that ends a thread"),
     Kind.CONNECTION_LEAK: Threshold(
-        2, "connections", "the application may use one just now; a second one is a pattern"
+        2, "connections", "the application may be using one connection; a second one is a pattern"
     ),
     Kind.POOL_WAITS: Threshold(0.1, THREADS, "no thread waits 10 ms for a pool that is large enough"),
     Kind.SLOW_SQL: Threshold(0.1, THREADS, "one statement of 100 ms in each second"),
-    Kind.REPEATED_SQL: Threshold(10, "statements in a row", "a join or a batch does the same in one or two"),
+    Kind.REPEATED_SQL: Threshold(10, "statements in a row", "a join or a batch does the same in one or two statements"),
     Kind.FAILED_SQL: Threshold(
-        0.02, "of the statements", "fewer can be violations of unique keys that the application expects"
+        0.02, "of the statements", "a smaller share can be violations of unique keys, as expected"
     ),
     Kind.LOCK_WAITS: Threshold(0.1, THREADS, "a sample rarely sees a thread that waits for a short time"),
-    Kind.EXCEPTIONS: Threshold(20, "a second", "class loading and clients that disconnect cause fewer"),
+    Kind.EXCEPTIONS: Threshold(20, "a second", "class loading and clients that disconnect cause fewer exceptions"),
     Kind.GC_CALLS: Threshold(0.02, "a second", "one call in 50 s: the JVM itself knows when to collect"),
-    Kind.GC_TIME: Threshold(0.05, "of the time", "collectors are built to stay below"),
+    Kind.GC_TIME: Threshold(0.05, "of the time", "collectors are built to stay below this share"),
     Kind.ALLOCATIONS: Threshold(
         200e6, "bytes a second", "small heaps can collect this without a delay that users notice"
     ),
@@ -86,9 +86,9 @@ THRESHOLDS = {
     Kind.SINGLE_BYTES: Threshold(2_000, "a second", "each byte is a system call, and one call could read a page"),
     Kind.FILES: Threshold(0.1, THREADS, "reads from the page cache take microseconds"),
     Kind.FAILED_FILES: Threshold(1, "a second", "programs look for optional files when they start"),
-    Kind.LOGGING: Threshold(200, "a second, not counting five for each request", "no user can read so many"),
+    Kind.LOGGING: Threshold(200, "a second, not counting five for each request", "no user can read so many messages"),
     Kind.SLOW_LOGGING: Threshold(0.1, THREADS, "a message takes microseconds if its appender does not wait"),
-    Kind.FAILED_REQUESTS: Threshold(0.01, "of the requests", "most services promise fewer"),
+    Kind.FAILED_REQUESTS: Threshold(0.01, "of the requests", "most services promise a smaller share"),
     Kind.REDIS: Threshold(0.3, THREADS, "a command usually takes less than a millisecond"),
     Kind.CACHE_MISSES: Threshold(0.5, "of the reads", "a cache that misses so often saves little work"),
     Kind.STARVED: Threshold(

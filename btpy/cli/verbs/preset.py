@@ -76,7 +76,7 @@ def subject(arguments: Arguments) -> Point:
     if "::" in target and "::" not in pattern:
         raise UsageError(
             f"{target!r} is a pattern, and the JVM comes first",
-            help=[f"write the two the other way round:  {pattern} '{target}'"],
+            help=[f"write the JVM before the pattern:  {pattern} '{target}'"],
         )
     return Point.parse(pattern)
 

@@ -54,8 +54,8 @@ COMMAND = Command(
     ),
     options=(
         Option(("--min",), "draw calls that take longer (default: all)", "20ms"),
-        Option(("-n", "--hits"), "end after so many calls (default 0: no limit)", "N"),
-        Option(("--depth",), "look into calls as deep as this (default 5)", "N"),
+        Option(("-n", "--hits"), "end after this many calls (default 0: no limit)", "N"),
+        Option(("--depth",), "look into calls down to this depth (default 5)", "N"),
         Option(("--jdk",), "look into classes of the JDK too"),
         Option(
             ("--flows",),
