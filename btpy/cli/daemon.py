@@ -45,6 +45,7 @@ COMMAND = Command(
 
 SCAN_SECONDS = 5.0
 _ENDING_SECONDS = 30.0
+_ANSWER_SECONDS = 30.0  # for the API server
 
 
 def run(arguments: Arguments, console: Console) -> int:
@@ -111,6 +112,7 @@ def _watch(supervisor: Supervisor, terms: Terms, scan: float, stop: threading.Ev
 
 def _check(directory: Path, console: Console) -> int:
     from btpy.api.jvms import list_jvms
+    from btpy.daemon.pods import Pods
     from btpy.daemon.probes import read_directory
     from btpy.output.quantities import counted
     from btpy.output.stream import Stream
@@ -118,8 +120,11 @@ def _check(directory: Path, console: Console) -> int:
     probes, errors = read_directory(directory)
     stream = Stream.stdout(ascii_only=not console.unicode)
     processes = [process for process in list_jvms() if not process.is_btpys_own]
+    pods = Pods(console.say)
+    if any(probe.pods is not None for probe in probes.values()):
+        pods.refresh(patience=_ANSWER_SECONDS)
     for probe in probes.values():
-        named = [process for process in processes if probe.is_for(process)]
+        named = [process for process in processes if probe.is_for(process, pods)]
         jvms = ", ".join(f"{process.short_main} ({process.pid})" for process in named) or "no such JVM is running"
         expired = "has expired; " if probe.has_expired else ""
         stream.write(f"{probe.name}: {expired}{counted(len(probe.program.own), 'probe')}; {jvms}\n")

@@ -1,7 +1,10 @@
 """The directory of standing probes: one TOML file for each, which names the JVMs and the script.
 
 jvms = ["OrderApp", "pod/prod/shop"]    # parts of the main class, the jar or -Dbtpy.name; container/ID, pod/NAME;
-                                        # "*" is any JVM
+                                        # "*" is any JVM, the default with one of the next three
+pods = "app=shop,tier!=test"            # the labels of their pods, as a selector of Kubernetes
+annotations = "acme.com/probes=slow"    # the same for annotations
+namespaces = ["prod"]                   # of their pods
 script = "slow.bt"                      # beside this file, or the name of a library; default: as the TOML file
 parameters = { slow = "250ms" }
 budget = "1%"                           # of one core; default: as of the script, else 2%
@@ -25,6 +28,9 @@ from btpy import files
 from btpy.api.jvms import JvmProcess
 from btpy.api.libraries import Libraries, LibraryError
 from btpy.api.programs import NOTHING_KNOWN, Program, check_source
+from btpy.daemon.api_server import Access
+from btpy.daemon.pods import Pods
+from btpy.daemon.selectors import Selector
 from btpy.dataclass import dataclass
 from btpy.errors import BtpyError, UsageError
 from btpy.model.permissions import Permissions
@@ -39,25 +45,51 @@ MOST = 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _BUDGET = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)%")
 _MOST_BYTES = 64 * 1024
-_KEYS = frozenset({"jvms", "script", "parameters", "budget", "expires", "allow"})
+_KEYS = frozenset({"jvms", "pods", "annotations", "namespaces", "script", "parameters", "budget", "expires", "allow"})
+
+
+@dataclass(frozen=True, slots=True)
+class PodRule:
+    """The pods of a rule; empty namespaces: all. An annotation is selected like a label."""
+
+    labels: Selector | None
+    annotations: Selector | None
+    namespaces: tuple[str, ...]
+
+    def is_for(self, process: JvmProcess, pods: Pods) -> bool | None:
+        """None: the API server has not answered yet."""
+        if not pods.uid_of(process):
+            return False
+        if not pods.are_known:
+            return None
+        pod = pods.of(process)
+        return (
+            pod is not None
+            and (not self.namespaces or pod.namespace in self.namespaces)
+            and (self.labels is None or self.labels.selects(pod.labels))
+            and (self.annotations is None or self.annotations.selects(pod.annotations))
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class StandingProbe:
-    """``name``: the name of its file, without the ending. ``jvms``: as in the file; ``budget``: share of one core,
-    None: as in the script. ``expires``: seconds since 1970, None: never. ``digest``: changes with every field, and with
-    the texts of the script and its libraries."""
+    """``name``: the name of its file, without the ending. ``jvms``: as in the file; ``pods``: None if the file selects
+    no pods. ``budget``: share of one core, None: as in the script. ``expires``: seconds since 1970, None: never.
+    ``digest``: changes with every field, and with the texts of the script and its libraries."""
 
     name: str
     jvms: tuple[str, ...]
+    pods: PodRule | None
     program: Program
     budget: float | None
     expires: float | None
     digest: str
 
-    def is_for(self, process: JvmProcess) -> bool:
-        """Whether the rule names this JVM."""
-        return any(part == "*" or process.is_named(part) for part in self.jvms)
+    def is_for(self, process: JvmProcess, pods: Pods) -> bool | None:
+        """Whether the rule names this JVM; None: the API server has not answered yet."""
+        if not any(part == "*" or process.is_named(part) for part in self.jvms):
+            return False
+        return self.pods is None or self.pods.is_for(process, pods)
 
     @property
     def has_expired(self) -> bool:
@@ -105,17 +137,48 @@ def read(path: Path) -> StandingProbe:
     program = check_source(source, Libraries.of(os.environ, [path.parent]), parameters, permissions, NOTHING_KNOWN)
     if not program.own:
         raise UsageError(f"{source.name} has no probes")
-    jvms = _texts(path, "jvms", entries.get("jvms", []))
+    pods = _pods(path, entries)
+    jvms = _texts(path, "jvms", entries.get("jvms", [] if pods is None else "*"))
     if not jvms or "" in jvms:
         raise UsageError(f'{path.name} does not say which JVMs it is for:  jvms = ["OrderApp"]')
     return StandingProbe(
         name=path.stem,
         jvms=jvms,
+        pods=pods,
         program=program,
         budget=_budget(path, entries.get("budget")),
         expires=_expires(path, entries.get("expires")),
         digest=_digest(data, source, program),
     )
+
+
+def _pods(path: Path, entries: Mapping[str, Any]) -> PodRule | None:
+    """Raises UsageError also where btpy cannot ask the API server."""
+    if entries.keys().isdisjoint(("pods", "annotations", "namespaces")):
+        return None
+    rule = PodRule(
+        _selector(path, "pods", entries.get("pods")),
+        _selector(path, "annotations", entries.get("annotations")),
+        _texts(path, "namespaces", entries.get("namespaces", [])),
+    )
+    if rule == PodRule(None, None, ()):
+        raise UsageError(f'{path.name} does not say which pods it is for:  namespaces = ["prod"]')
+    try:
+        Access.of(os.environ)
+    except UsageError as error:
+        raise UsageError(f"{path.name}: {error}", help=error.help) from None
+    return rule
+
+
+def _selector(path: Path, key: str, value: Any) -> Selector | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise UsageError(f'{path.name}: {key} must be a text:  {key} = "app=shop"')
+    try:
+        return Selector.of(value)
+    except UsageError as error:
+        raise UsageError(f"{path.name}: {key}: {error}", help=error.help) from None
 
 
 def _digest(data: bytes, source: Source, program: Program) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from btpy.api import jvms, unattended
 from btpy.api.jvms import JvmProcess
 from btpy.daemon.placement import Ending, Outcome, Placement, Terms
+from btpy.daemon.pods import Pods
 from btpy.daemon.probes import StandingProbe, read_directory
 from btpy.errors import BtpyError
 
@@ -30,6 +31,7 @@ class Supervisor:
         self._directory = directory
         self._terms = terms
         self._list_jvms = list_jvms
+        self._pods = Pods(terms.report)
         self._owner = f"daemon {hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:8]}"
         self._probes: dict[str, StandingProbe] = {}
         self._errors: dict[str, str] = {}
@@ -50,24 +52,39 @@ class Supervisor:
             for process in self._list_jvms()
             if not process.is_btpys_own and process.attachable
         }
-        wanted = {
-            (*identity, probe.name, probe.digest): (process, probe)
-            for identity, process in processes.items()
-            for probe in self._probes.values()
-            if not probe.has_expired and probe.is_for(process)
-        }
+        if any(probe.pods is not None and not probe.has_expired for probe in self._probes.values()):
+            self._pods.refresh()
+        self._pods.forget(set(processes))
+        wanted: dict[Key, tuple[JvmProcess, StandingProbe]] = {}
+        undecided: set[Key] = set()  # as long as the API server has not answered
+        for identity, process in processes.items():
+            for probe in self._probes.values():
+                is_for = not probe.has_expired and probe.is_for(process, self._pods)
+                if is_for:
+                    wanted[(*identity, probe.name, probe.digest)] = (process, probe)
+                elif is_for is None:
+                    undecided.add((*identity, probe.name, probe.digest))
         self._collect(processes.keys())
         for key, placement in self._placements.items():
-            if key not in wanted:
+            if key not in wanted and key not in undecided:
                 placement.ask(Ending.WITHDRAW)
-        for identity, process in processes.items():
-            if identity not in self._known_processes:
-                self._known_processes.add(identity)
-                names = {self._session_name(probe) for key, (_, probe) in wanted.items() if key[:2] == identity}
-                threading.Thread(target=self._clear, args=(process, names), name="btpy-clearing", daemon=True).start()
+        self._clear_new(processes, wanted, {key[:2] for key in undecided})
         for key, (process, probe) in wanted.items():
             if self._may_begin(key):
                 self._begin(key, process, probe)
+
+    def _clear_new(
+        self,
+        processes: dict[tuple[int, int], JvmProcess],
+        wanted: dict[Key, tuple[JvmProcess, StandingProbe]],
+        undecided: set[tuple[int, int]],
+    ) -> None:
+        """Clears each process that is new, once all rules are decided for it."""
+        for identity in processes.keys() - self._known_processes - undecided:
+            self._known_processes.add(identity)
+            names = {self._session_name(probe) for key, (_, probe) in wanted.items() if key[:2] == identity}
+            arguments = (processes[identity], names)
+            threading.Thread(target=self._clear, args=arguments, name="btpy-clearing", daemon=True).start()
 
     def end(self, ending: Ending, seconds: float) -> list[str]:
         """Ends all placements. Returns the placements that did not end within that time."""

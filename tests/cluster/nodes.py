@@ -1,5 +1,6 @@
 """A cluster of one node on this machine: etcd, the API server with its controllers and scheduler, containerd and
-kubelet. Its pods have a network of their own, a bridge on this machine. It has neither DNS nor services.
+kubelet. Its pods have a network of their own, a bridge on this machine. It has no DNS, and no service but that of the
+API server.
 
 The cluster needs root. containerd and kubelet keep their state at the usual paths, because btpy looks for names there.
 So a machine can run only one cluster, and none if it already runs containerd.
@@ -31,6 +32,9 @@ NODE = "node-1"
 _ADMINISTRATOR = "administrator"
 _BRIDGE = "btpy-pods0"
 _PODS, _ADDRESS = "10.237.0.0/24", "10.237.0.1"
+SERVICE = "10.238.0.1"
+"""The address that kubelet gives pods for the API server. The API server listens there itself, at port 443."""
+
 _CNI_PLUGINS = Path("/usr/lib/cni")
 _STATE = Path("/run/containerd")
 _LOGS = (Path("/var/log/pods"), Path("/var/log/containers"))
@@ -145,9 +149,9 @@ def _started(directory: Path, stack: ExitStack) -> Cluster:
     programs = built()
     assert programs is not None
     stack.enter_context(_machine_as_before())
-    etcd_port, peer_port, api_port, kubelet_port = free_ports(4)
+    etcd_port, peer_port, kubelet_port = free_ports(3)
     etcd = f"http://127.0.0.1:{etcd_port}"
-    api = f"https://127.0.0.1:{api_port}"
+    api = f"https://{SERVICE}"
     configurations = _configure(directory, api)
     kubernetes = str(programs / "kubernetes")
 
@@ -165,13 +169,14 @@ def _started(directory: Path, stack: ExitStack) -> Cluster:
         "unsafe-no-fsync": "true",
     }
     start("etcd", kubernetes, "etcd", *_options(etcd_options))
-    start("apiserver", kubernetes, "apiserver", *_options(_api_server(directory, etcd, api_port)))
+    start("apiserver", kubernetes, "apiserver", *_options(_api_server(directory, etcd)))
     running = Cluster(directory, configurations[_ADMINISTRATOR])
     _wait_for_api(running)
     for name, user in (("controllers", "system:kube-controller-manager"), ("scheduler", "system:kube-scheduler")):
         options: dict[str, object] = {"kubeconfig": configurations[user], "leader-elect": "false", "secure-port": 0}
         if name == "controllers":
             options |= {"use-service-account-credentials": "true"}
+            options |= {"root-ca-file": directory / "certificates" / "apiserver.crt"}  # for pods
             options |= {"service-account-private-key-file": directory / "accounts.key"}
         else:
             options["secure-port"] = free_ports(1)[0]
@@ -190,17 +195,17 @@ def _options(values: dict[str, Any]) -> list[str]:
     return [f"--{name}={value}" for name, value in values.items()]
 
 
-def _api_server(directory: Path, etcd: str, port: int) -> dict[str, object]:
+def _api_server(directory: Path, etcd: str) -> dict[str, object]:
     return {
         "etcd-servers": etcd,
-        "bind-address": "127.0.0.1",
-        "secure-port": port,
+        "bind-address": SERVICE,
+        "secure-port": 443,
         "cert-dir": directory / "certificates",
         "token-auth-file": directory / "tokens.csv",
         "authorization-mode": "Node,RBAC",
         "enable-admission-plugins": "NodeRestriction",
         "allow-privileged": "true",
-        "service-cluster-ip-range": "10.238.0.0/24",
+        "service-cluster-ip-range": f"{SERVICE}/24",
         "service-account-issuer": "https://kubernetes.default.svc",
         "service-account-key-file": directory / "accounts.key",
         "service-account-signing-key-file": directory / "accounts.key",
@@ -363,6 +368,7 @@ def _machine_as_before() -> Iterator[None]:
         for command in (
             f"link add {_BRIDGE} type bridge",
             f"addr add {_ADDRESS}/24 dev {_BRIDGE}",
+            f"addr add {SERVICE}/32 dev {_BRIDGE}",
             f"link set {_BRIDGE} up",
         ):
             subprocess.run(["ip", *command.split()], check=True)

@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.images import BTPY
-from tests.cluster.nodes import Cluster
+from tests.cluster.nodes import SERVICE, Cluster
 from tests.cluster.pods import NAMESPACE, Pod, pod
 from tests.collector import collector
 from tests.containers.test_image import KUBERNETES
@@ -25,6 +26,12 @@ pytestmark = [pytest.mark.proof, pytest.mark.timeout(1200)]
 
 PORT = 4318
 """Where the manifest expects the Collector of the node."""
+
+SELECTED = {"app": "orders"}
+"""The labels that the rule of the manifest names."""
+
+READY = "the probes are in"
+NOTES = "pods: their labels stay as they were"
 
 
 @contextmanager
@@ -89,15 +96,15 @@ def test_standing_probes_follow_the_pods_that_a_rule_names(kubernetes: Cluster, 
         daemonset(kubernetes) as btpy,
     ):
         for count, requests in enumerate((211, 101), 1):  # the pod, then a new one of the same name
-            with pod(kubernetes, "orders-7f9c", "Served") as orders:
+            with pod(kubernetes, "orders-7f9c", "Served", labels=SELECTED) as orders:
                 pid = orders.pid
-                waited(lambda count=count: log(kubernetes).count("the probes are in") == count, "the probes", 60)  # type: ignore[misc]
+                waited(lambda count=count: log(kubernetes).count(READY) == count, "the probes", 60)  # type: ignore[misc]
                 warmed_up(kubernetes, orders, running)
                 request(kubernetes, orders, requests)
                 wanted = requests + 1
                 waited(lambda pid=pid, wanted=wanted: requests_of(running, pid) == wanted, f"{wanted} requests", 60)  # type: ignore[misc]
-        with pod(kubernetes, "orders-a1b2", "Served") as orders:
-            waited(lambda: log(kubernetes).count("the probes are in") == 3, log(kubernetes), 60)
+        with pod(kubernetes, "orders-a1b2", "Served", labels=SELECTED) as orders:
+            waited(lambda: log(kubernetes).count(READY) == 3, log(kubernetes), 60)
             names = kubernetes.kubectl("-n", "btpy", "exec", btpy, "--", "btpy", "ps")
             (line,) = [line for line in names.splitlines() if "prod/orders-a1b2" in line]
             assert "registry.acme.com/shop:17" in line
@@ -122,8 +129,110 @@ def looked_at(kubernetes: Cluster, btpy: str, orders: Pod, requests: int) -> lis
         looking.stop()
 
 
+def counted(kubernetes: Cluster, orders: Pod, running: Backend, requests: int) -> None:
+    """The backend gets exactly so many more requests."""
+    wanted = requests_of(running, orders.pid) + requests
+    request(kubernetes, orders, requests)
+    with contextlib.suppress(AssertionError):
+        waited(lambda: requests_of(running, orders.pid) == wanted, "the requests", 60)
+    assert requests_of(running, orders.pid) == wanted
+
+
+def logged(kubernetes: Cluster, text: str, times: int = 1) -> None:
+    waited(lambda: log(kubernetes).count(text) == times, f"{times} times {text!r}", 90)
+
+
+def test_standing_probes_follow_the_labels_of_pods(kubernetes: Cluster, tmp_path: Path) -> None:
+    with (
+        backend() as running,
+        collector(tmp_path, PORT, f"http://127.0.0.1:{running.port}"),
+        pod(kubernetes, "shop-1", "Served", labels=SELECTED) as one,
+        pod(kubernetes, "shop-2", "Served", labels={"app": "stock"}) as other,
+        daemonset(kubernetes),
+    ):
+        logged(kubernetes, f"in Served ({one.pid}): {READY}")
+        warmed_up(kubernetes, one, running)
+        kubernetes.kubectl("label", "-n", NAMESPACE, "pod/shop-2", "app=orders", "--overwrite")
+        logged(kubernetes, f"in Served ({other.pid}): {READY}")
+        warmed_up(kubernetes, other, running)
+        counted(kubernetes, one, running, 101)
+        counted(kubernetes, other, running, 211)
+        kubernetes.kubectl("label", "-n", NAMESPACE, "pod/shop-1", "app-")
+        logged(kubernetes, f"in Served ({one.pid}): the probes are out")
+        one.assert_left_alone()
+        request(kubernetes, one, 2)
+        counted(kubernetes, other, running, 53)
+
+
+def test_probes_stay_while_the_api_server_is_away(kubernetes: Cluster, tmp_path: Path) -> None:
+    """Nothing reaches its port for a while; then the account has no right; then all is as before."""
+    with (
+        backend() as running,
+        collector(tmp_path, PORT, f"http://127.0.0.1:{running.port}"),
+        pod(kubernetes, "shop-1", "Served", labels=SELECTED) as one,
+        daemonset(kubernetes),
+    ):
+        logged(kubernetes, READY)
+        warmed_up(kubernetes, one, running)
+        with no_way_to_the_api_server():
+            time.sleep(15)
+        logged(kubernetes, f"{NOTES}: the API server does not answer")
+        logged(kubernetes, "pods: the API server answers again")
+        counted(kubernetes, one, running, 307)
+        binding = kubernetes.get("clusterrolebinding", "btpy")
+        kubernetes.kubectl("delete", "clusterrolebinding", "btpy")
+        logged(kubernetes, f"{NOTES}: the API server refuses to list pods: the service account must not list pods")
+        kubernetes.kubectl("label", "-n", NAMESPACE, "pod/shop-1", "app-")
+        counted(kubernetes, one, running, 103)
+        binding["metadata"] = {"name": "btpy"}
+        kubernetes.apply(binding)
+        logged(kubernetes, f"in Served ({one.pid}): the probes are out")
+        one.assert_left_alone()
+
+
+@contextmanager
+def no_way_to_the_api_server() -> Iterator[None]:
+    rule = ["OUTPUT", "-p", "tcp", "-d", SERVICE, "--dport", "443", "-j", "REJECT", "--reject-with", "tcp-reset"]
+    subprocess.run(["iptables", "-I", *rule], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["iptables", "-D", *rule], check=True)
+
+
+CHECK = """
+import os, subprocess
+os.mkdir("/tmp/probes.d", 0o755)
+for name, text in (("slow.bt", "A::b @return { @n = count() }"), ("slow.toml", RULE)):
+    with open(f"/tmp/probes.d/{name}", "w") as file:
+        file.write(text)
+subprocess.run(["btpy", "daemon", "/tmp/probes.d", "--check"], check=True)
+"""
+
+
+def test_annotations_and_a_check_of_the_directory(kubernetes: Cluster) -> None:
+    with (
+        pod(kubernetes, "shop-1", "Served", labels={"app": "shop"}) as one,
+        pod(kubernetes, "shop-2", "Served", labels={"app": "shop"}),
+        daemonset(kubernetes) as btpy,
+    ):
+        kubernetes.kubectl("annotate", "-n", NAMESPACE, "pod/shop-1", "acme.com/probes=slow")
+        rule = 'pods = "app in (shop),tier!=test"\nannotations = "acme.com/probes=slow"\n'
+        program = f"RULE = {rule!r}\n{CHECK}"
+        printed = kubernetes.kubectl("-n", "btpy", "exec", btpy, "--", "python3", "-c", program)
+        assert printed == f"slow: 1 probe; Served ({one.pid})\n"
+
+
 def test_least_rights(kubernetes: Cluster) -> None:
-    """Neither the account of the manifest nor btpy itself may ask the API server for anything about pods."""
-    command = ["kubectl", "auth", "can-i", "get", "pods", "-A", "--as=system:serviceaccount:btpy:btpy"]
+    """The account of the manifest may list pods, and nothing else."""
+    questions = ("list pods", "get pods", "watch pods", "create pods/exec", "list secrets", "list nodes")
+    with daemonset(kubernetes):
+        answers = {question: may(kubernetes, question) for question in questions}
+    assert [question for question, answer in answers.items() if answer != "no"] == ["list pods"]
+    assert answers["list pods"] == "yes"
+
+
+def may(kubernetes: Cluster, question: str) -> str:
+    command = ["kubectl", "auth", "can-i", *question.split(), "-A", "--as=system:serviceaccount:btpy:btpy"]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **kubernetes.environment})
-    assert done.stdout.strip() == "no"
+    return done.stdout.strip()

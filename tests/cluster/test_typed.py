@@ -14,7 +14,7 @@ import pytest
 from tests.cluster.images import SHOP_WITH_PYTHON
 from tests.cluster.nodes import Cluster
 from tests.cluster.pods import NAMESPACE, Pod, pod
-from tests.cluster.test_daemonset import daemonset
+from tests.cluster.test_daemonset import SELECTED, daemonset
 from tests.examples.pages import ROOT, blocks, commands
 from tests.terminal.tmux import terminal
 
@@ -83,7 +83,7 @@ def test_pods_and_the_plugin(kubernetes: Cluster, env: dict[str, str | None]) ->
 
 
 def test_the_daemonset_and_a_look_by_hand(kubernetes: Cluster, env: dict[str, str | None]) -> None:
-    with pod(kubernetes, "orders-7f9c", *SHOP) as orders, daemonset(kubernetes) as btpy:
+    with pod(kubernetes, "orders-7f9c", *SHOP, labels=SELECTED) as orders, daemonset(kubernetes) as btpy:
         (follow,) = on_page("kubectl -n btpy logs")
         with terminal(["sh", "-c", follow], env=env, columns=200, lines=40) as screen:
             screen.wait_for("btpy: standing probes of /etc/btpy/probes.d, exported to", patience=PATIENCE)

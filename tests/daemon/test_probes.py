@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from btpy.daemon.pods import Pods
 from btpy.daemon.probes import MOST, read, read_directory
 from btpy.errors import BtpyError, ScriptError, UsageError
 from btpy.jvm import containers
@@ -65,7 +66,7 @@ def test_the_jvms_of_a_rule(directory: Path, monkeypatch: pytest.MonkeyPatch) ->
             ('["Stock", "container/47114711"]', True),
             ('"shop-1"', False),
         ):
-            assert read(written(directory, f"jvms = {rule}")).is_for(process) is is_for, rule
+            assert read(written(directory, f"jvms = {rule}")).is_for(process, Pods(print)) is is_for, rule
 
 
 def test_the_digest_changes_with_the_rule_and_with_the_script(directory: Path) -> None:

@@ -49,7 +49,7 @@ NOT_RUN = {
     "docs/how-to/parquet.md": 3,
     "docs/how-to/prometheus.md": 2,
     "docs/how-to/slow-requests.md": 2,
-    "docs/how-to/standing-probes.md": 2,
+    "docs/how-to/standing-probes.md": 3,
     "docs/how-to/triage.md": 1,
     "docs/language.md": 1,
     "docs/protocol.md": 1,

@@ -1,0 +1,236 @@
+"""Rules that name labels and annotations of pods: probes follow them, and stay while the API server is away."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from btpy.api import unattended
+from btpy.api.jvms import Container, JvmProcess
+from btpy.daemon import api_server, pods, supervisor
+from btpy.daemon.placement import Ending, Outcome, Terms
+from btpy.daemon.pods import Pods
+from btpy.daemon.probes import read
+from btpy.daemon.supervisor import Supervisor
+from btpy.errors import UsageError
+from tests.daemon.api_server import FakeApiServer, fake_api_server
+from tests.live.scripts import waited
+
+UIDS = [f"0b7d3c1e-5a0f-4f39-9a53-1f6f0a6c{number}" for number in (4711, 4721)]
+
+
+class Process:
+    """As much of a JVM as a rule looks at; ``uid``: of its pod."""
+
+    is_btpys_own, attachable, short_main = False, True, "Shop"
+
+    def __init__(self, pid: int, uid: str = "") -> None:
+        self.pid = self.start_ticks = pid
+        self.container = Container("4711" * 16, "containerd", pod_uid=uid) if uid else None
+
+    def is_named(self, name: str) -> bool:
+        return name == "Shop"
+
+
+class Placed:
+    """Instead of a placement: it is in at once, and out when it is asked."""
+
+    running: list[Placed]
+
+    def __init__(self, process: JvmProcess, probe: Any, *more: object, was_in: bool) -> None:
+        self.pid = process.pid
+        self.title = f"{probe.name} in {process.pid}"
+        self.is_in = True
+        self.error = self.outcome = None
+        self.running.append(self)
+
+    def start(self) -> None:
+        pass
+
+    def ask(self, ending: Ending) -> None:
+        self.outcome = Outcome.ENDED  # type: ignore[assignment]
+        if self in self.running:
+            self.running.remove(self)
+
+
+class Node:
+    def __init__(self, directory: Path, fake: FakeApiServer) -> None:
+        self.directory = directory
+        self.fake = fake
+        self.processes = [Process(101, UIDS[0]), Process(103, UIDS[1]), Process(107)]
+        self.messages: list[str] = []
+        terms = Terms(cast(Any, None), threading.Lock(), 1.0, 60.0, self.messages.append)
+        self._supervisor = Supervisor(directory, terms, cast(Any, lambda: self.processes))
+
+    def rule(self, text: str) -> None:
+        (self.directory / "slow.toml").write_text(text)
+
+    def traced(self) -> set[int]:
+        """The JVMs with probes after a turn of the daemon."""
+        self._supervisor.turn()
+        return {one.pid for one in Placed.running}
+
+
+@pytest.fixture
+def cleared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The JVMs in which the daemon has looked for sessions of an earlier one."""
+    found: list[int] = []
+
+    def listed(process: JvmProcess) -> tuple[()]:
+        found.append(process.pid)
+        return ()
+
+    monkeypatch.setattr(unattended, "listed", listed)
+    return found
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cleared: list[int]) -> Iterator[Node]:
+    monkeypatch.setattr(Placed, "running", [], raising=False)
+    monkeypatch.setattr(supervisor, "Placement", Placed)
+    monkeypatch.setattr(pods, "_SHORTEST_WAIT", 0.0)
+    monkeypatch.setattr(pods, "_FIRST_RETRY", 0.0)
+    directory = tmp_path / "probes.d"
+    directory.mkdir(mode=0o755)
+    (directory / "slow.bt").write_text("A::b @return { @n = count() }")
+    with fake_api_server(tmp_path) as fake:
+        monkeypatch.setattr(api_server, "ACCOUNT", fake.account)
+        for name, value in fake.environ.items():
+            monkeypatch.setenv(name, value)
+        fake.add(UIDS[0], labels={"app": "shop", "tier": "web"}, annotations={"acme.com/probes": "slow"})
+        fake.add(UIDS[1], namespace="test", labels={"app": "shop", "tier": "test"})
+        yield Node(directory, fake)
+
+
+@pytest.mark.parametrize(
+    ("rule", "traced"),
+    [
+        ('pods = "app=shop"', {101, 103}),
+        ('pods = "app=shop,tier!=test"', {101}),
+        ('pods = "!stage"', {101, 103}),  # a JVM outside of pods has no labels to select
+        ('pods = "app=shop"\nnamespaces = ["test"]', {103}),
+        ('namespaces = ["prod", "test"]', {101, 103}),
+        ('annotations = "acme.com/probes=slow"', {101}),
+        ('annotations = "!acme.com/probes"', {103}),
+        ('pods = "tier in (test)"\nannotations = "acme.com/probes"', set()),
+        ('jvms = ["Shop"]\npods = "tier=web"', {101}),
+        ('jvms = ["Stock"]\npods = "tier=web"', set()),
+        ('jvms = ["Shop"]', {101, 103, 107}),
+    ],
+)
+def test_the_jvms_of_a_rule(node: Node, rule: str, traced: set[int]) -> None:
+    node.rule(rule)
+    assert node.traced() == traced
+    assert bool(node.fake.versions) is ("jvms" not in rule or "pods" in rule)  # it asks only if a rule needs it
+
+
+def test_changes_of_labels_are_followed(node: Node) -> None:
+    node.rule('pods = "app=shop,tier!=test"')
+    assert node.traced() == {101}
+    node.fake.pods[0]["labels"]["tier"] = "test"
+    del node.fake.pods[1]["labels"]["tier"]
+    assert node.traced() == {103}
+    node.fake.pods[0]["labels"]["tier"] = "web"
+    assert node.traced() == {101, 103}
+    del node.fake.pods[1]
+    assert node.traced() == {101}
+
+
+def test_probes_stay_while_the_api_server_is_away(node: Node) -> None:
+    node.rule('pods = "app=shop"')
+    assert node.traced() == {101, 103}
+    node.fake.status = 503
+    node.processes.append(Process(109, UIDS[0]))  # of a known pod
+    assert node.traced() == {101, 103, 109}
+    node.fake.body = b"[]"
+    node.fake.status = 200
+    assert node.traced() == {101, 103, 109}
+    node.fake.body = None
+    node.fake.pods[0]["labels"] = {}
+    assert node.traced() == {103}
+    assert [message for message in node.messages if message.startswith("pods: ")] == [
+        "pods: their labels stay as they were: the API server refuses to list pods: status 503",
+        "pods: their labels stay as they were: the answer of the API server is no list of up to 5000 pods",
+        "pods: the API server answers again",
+    ]
+
+
+def test_sessions_of_an_earlier_daemon_stay_until_the_api_server_answers(node: Node, cleared: list[int]) -> None:
+    node.rule('pods = "app=shop"')
+    node.fake.status = 503
+    assert node.traced() == set()
+    waited(lambda: cleared == [107], str(cleared))  # no label is needed for it
+    node.fake.status = 200
+    assert node.traced() == {101, 103}
+    waited(lambda: sorted(cleared) == [101, 103, 107], str(cleared))
+
+
+def test_a_request_that_hangs_does_not_hold_up_the_daemon(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pods, "_PATIENCE", 0.05)
+    node.rule('pods = "app=shop"')
+    assert node.traced() == {101, 103}
+    released = threading.Event()
+    answer = node.fake.answer
+
+    def late(path: str, headers: object) -> tuple[int, bytes]:
+        released.wait(10)
+        return answer(path, headers)
+
+    monkeypatch.setattr(node.fake, "answer", late)
+    node.fake.pods[0]["labels"] = {}
+    begun = time.monotonic()
+    assert node.traced() == {101, 103}
+    assert time.monotonic() - begun < 5
+    released.set()
+    waited(lambda: node.traced() == {103}, "the late answer")
+
+
+def test_requests_are_rare_while_the_server_is_away(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(pods, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(pods, "_FIRST_RETRY", 5.0)
+    followed = Pods(node.messages.append)
+    node.fake.status = 503
+    times = []
+    for second in range(200):
+        now = float(second)
+        asked = len(node.fake.versions)
+        followed.refresh()
+        if len(node.fake.versions) > asked:
+            times.append(second)
+    assert times == [0, 5, 15, 35, 75, 135, 195]
+    assert len(node.messages) == 1
+
+
+def test_outside_of_a_cluster_the_error_says_what_to_do(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    node.rule('pods = "app=shop"')
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
+    with pytest.raises(UsageError, match=r"slow\.toml: .* btpy does not run in a pod") as caught:
+        read(node.directory / "slow.toml")
+    assert "daemonset.yaml" in caught.value.help[0]
+    assert node.traced() == set()
+    assert "btpy does not run in a pod" in node.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('pods = ["app=shop"]', "pods must be a text"),
+        ('pods = ""', "is no selector"),
+        ('annotations = "a b"', "annotations: 'a b' is no selector"),
+        ("namespaces = 7", "namespaces must be a list of texts"),
+        ("namespaces = []", "does not say which pods"),
+        ('pods = "app"\njvms = []', "does not say which JVMs"),
+    ],
+)
+def test_a_faulty_rule_is_refused(node: Node, text: str, message: str) -> None:
+    node.rule(text)
+    with pytest.raises(UsageError) as caught:
+        read(node.directory / "slow.toml")
+    assert message in str(caught.value)
