@@ -53,9 +53,10 @@ OUTPUT_OPTIONS = (
 
 PROMETHEUS_OPTIONS = (
     Option(("--prometheus",), "serve the maps for Prometheus to scrape, at 127.0.0.1 or HOST", "[HOST:]PORT"),
-    Option(
-        ("--prometheus-token-file",), "the file of the token that a scrape must have; required beyond 127.0.0.1", "FILE"
-    ),
+    Option(("--prometheus-token-file",), "the file of the token that a scrape must have", "FILE"),
+    Option(("--prometheus-cert-file",), "serve HTTPS with this certificate in PEM format", "FILE"),
+    Option(("--prometheus-key-file",), "the key of the certificate, if it is in a file of its own", "FILE"),
+    Option(("--prometheus-client-ca-file",), "refuse clients without a certificate that one of these signed", "FILE"),
 )
 
 RECORD_OPTIONS = (Option(("--record",), "also write a recording, for btpy replay", "FILE.btz"),)
@@ -316,14 +317,16 @@ def _outputs(outputs: Sequence[str]) -> tuple[str | None, str | None, Path | Non
 
 def exposition_of(arguments: Arguments) -> ExpositionSettings | None:
     """The settings of PROMETHEUS_OPTIONS; None: the user gave none. Raises UsageError."""
-    address, token_file = arguments.text("prometheus"), arguments.text("prometheus_token_file")
+    address = arguments.text("prometheus")
     if address is None:
-        if token_file is not None:
-            raise UsageError("--prometheus-token-file needs --prometheus [HOST:]PORT")
+        for option in PROMETHEUS_OPTIONS:
+            if option.key in arguments.given:
+                raise UsageError(f"{option.names[-1]} needs --prometheus [HOST:]PORT")
         return None
-    from btpy.output.prometheus.settings import settings_of
+    from btpy.output.prometheus.settings import AccessFiles, settings_of
 
-    return settings_of(address, token_file, os.environ)
+    files = AccessFiles(*(arguments.text(option.key) for option in PROMETHEUS_OPTIONS[1:]))
+    return settings_of(address, files, os.environ)
 
 
 _LEAST_WIDTH = 20

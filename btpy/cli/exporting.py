@@ -80,7 +80,7 @@ def exposing(settings: ExpositionSettings | None, console: Console) -> Iterator[
 
     exposition = exposition_at(settings)
     exposition.start()
-    others = "" if settings.token is not None else ", as can all users of this machine"
+    others = ", as can all users of this machine" if settings.is_open else ""
     console.say(f"btpy: Prometheus can scrape {exposition.address}{others}")
     try:
         yield exposition

@@ -63,7 +63,8 @@ _OWN = (
     *("hosts", "pods", "kubectl", "remote_btpy", "remote_python", "push", "ssh", "fan_out"),
     *("canary", "then", "settle", "max_errors"),
     *("e", "I", "P", "hits", "until", "interval", "rate", "format", "output", "append", "rotate", "compress", "width"),
-    *("only", "csv_safe", "utc", "record", "prometheus", "prometheus_token_file"),
+    *("only", "csv_safe", "utc", "record", "prometheus"),
+    *("prometheus_token_file", "prometheus_cert_file", "prometheus_key_file", "prometheus_client_ca_file"),
     *("allow", "secret", "no_redact", "frameworks", "with", "color", "no_unicode"),
 )
 """The options that this side needs, or that travel with the script."""

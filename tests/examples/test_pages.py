@@ -47,7 +47,7 @@ NOT_RUN = {
     "docs/how-to/kubernetes.md": 5,
     "docs/how-to/many-hosts.md": 3,
     "docs/how-to/parquet.md": 3,
-    "docs/how-to/prometheus.md": 2,
+    "docs/how-to/prometheus.md": 3,
     "docs/how-to/slow-requests.md": 2,
     "docs/how-to/standing-probes.md": 3,
     "docs/how-to/triage.md": 1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import ssl
 import subprocess
 import sys
 import urllib.error
@@ -17,6 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families as plain
 from btpy.api.programs import outline_of
 from btpy.output.prometheus.families import names_of
 from btpy.output.prometheus.settings import TOKEN_VARIABLE
+from tests.certificates import authority, signed
 from tests.cli.test_several import told
 from tests.live.scripts import program as checked
 from tests.live.scripts import waited
@@ -34,9 +36,11 @@ Traffic::serve @exit { @took = hist(duration) }"""
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
-def started(stack: ExitStack, *arguments: str, environment: dict[str, str] | None = None) -> tuple[Tracer, str]:
+def started(
+    stack: ExitStack, *arguments: str, environment: dict[str, str] | None = None, address: str = "0"
+) -> tuple[Tracer, str]:
     """The run, and the URL of its exposition."""
-    tracer = Tracer([*arguments, "--prometheus", "0", "--hits", "0", "-f", "ndjson"], environment or {})
+    tracer = Tracer([*arguments, "--prometheus", address, "--hits", "0", "-f", "ndjson"], environment or {})
     stack.callback(tracer.kill)
     tracer.wait_for("attached_probes")
     told(tracer, "Prometheus can scrape")
@@ -175,6 +179,30 @@ def test_a_token_is_needed_where_it_is_given(tmp_path: Path) -> None:
         assert not any(token in line for line in tracer.stderr)
 
 
+def test_a_client_certificate_is_enough_beyond_the_loopback_interface(tmp_path: Path) -> None:
+    one_authority, another = authority(tmp_path, "one"), authority(tmp_path, "another")
+    server = signed(tmp_path, "server", one_authority)
+    files = ("--prometheus-cert-file", str(server.certificate), "--prometheus-key-file", str(server.key))
+    clients = ("--prometheus-client-ca-file", str(one_authority.certificate))
+    with traffic() as one, ExitStack() as stack:
+        tracer, url = started(stack, str(one.pid), "-e", SCRIPT, *files, *clients, address="0.0.0.0:0")
+        called(one, 211)
+        assert url.startswith("https://0.0.0.0:")
+        url = url.replace("0.0.0.0", "127.0.0.1")
+        context = ssl.create_default_context(cafile=str(one_authority.certificate))
+        refused = (urllib.error.URLError, ssl.SSLError, ConnectionError)
+        with pytest.raises(refused):
+            urllib.request.urlopen(url, timeout=PATIENCE, context=context)
+        wrong, right = signed(tmp_path, "wrong", another), signed(tmp_path, "right", one_authority)
+        context.load_cert_chain(wrong.certificate, wrong.key)
+        with pytest.raises(refused):
+            urllib.request.urlopen(url, timeout=PATIENCE, context=context)
+        context.load_cert_chain(right.certificate, right.key)
+        with urllib.request.urlopen(url, timeout=PATIENCE, context=context) as answer:
+            assert re.search(r"^btpy_n_total\{[^}]*\} 211\.0$", answer.read().decode(), re.MULTILINE)
+        assert tracer.stop() == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -186,6 +214,10 @@ def test_a_token_is_needed_where_it_is_given(tmp_path: Path) -> None:
         (["0", "--prometheus-token-file", "OPEN"], "other users can read"),
         (["0", "--prometheus-token-file", "SHORT"], "is not 16 to"),
         (["0", "--prometheus-token-file", "MISSING"], "cannot read"),
+        (["0.0.0.0:0", "--prometheus-cert-file", "TOKEN"], "without a token or a client certificate"),
+        (["0", "--prometheus-cert-file", "OPEN"], "other users can read the key"),
+        (["0", "--prometheus-cert-file", "TOKEN"], "cannot use the certificate in"),
+        (["0", "--prometheus-client-ca-file", "TOKEN"], "client-ca-file needs --prometheus-cert-file"),
     ],
 )
 def test_what_cannot_be_served_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:

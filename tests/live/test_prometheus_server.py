@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.certificates import authority, signed
 from tests.live.scripts import waited
 from tests.live.test_otlp import QUICK
 from tests.live.traffic import called, traffic
@@ -71,11 +72,18 @@ def test_the_sum_over_twenty_jvms_has_the_buckets_of_the_merged_map(tmp_path: Pa
 
 
 def test_by_scraping_with_classic_histograms(tmp_path: Path) -> None:
+    """With client certificates."""
     with traffic() as one, ExitStack() as stack:
-        tracer = started(stack, one.pid, "--prometheus", "0")
+        one_authority = authority(tmp_path, "one")
+        server_pair, client = signed(tmp_path, "server", one_authority), signed(tmp_path, "client", one_authority)
+        files = ("--prometheus-cert-file", str(server_pair.certificate), "--prometheus-key-file", str(server_pair.key))
+        clients = ("--prometheus-client-ca-file", str(one_authority.certificate))
+        tracer = started(stack, one.pid, "--prometheus", "0", *files, *clients)
         (line,) = [line for line in tracer.stderr if "Prometheus can scrape" in line]
-        address = line.partition("http://")[2].partition("/")[0]
-        job = f"[{{job_name: btpy, scrape_interval: 1s, static_configs: [{{targets: ['{address}']}}]}}]"
+        address = line.partition("https://")[2].partition("/")[0]
+        tls = f"{{ca_file: {one_authority.certificate}, cert_file: {client.certificate}, key_file: {client.key}}}"
+        targets = f"scheme: https, tls_config: {tls}, static_configs: [{{targets: ['{address}']}}]"
+        job = f"[{{job_name: btpy, scrape_interval: 1s, {targets}}}]"
         server = stack.enter_context(prometheus(tmp_path, f"scrape_configs: {job}"))
         called(one, CALLS)
         waited(lambda: server.number("sum(btpy_n_total)") == CALLS, "all calls")

@@ -3,7 +3,8 @@
 A client may be slow, send a request without an end, or open many connections. So each connection has a deadline, each
 request has a maximum size, and the server has a maximum number of connections. Each connection gets one answer. A web
 page in the user's browser may try to reach the loopback interface under a name of its own (DNS rebinding): without a
-token, the header ``Host`` has to name the loopback interface.
+token and client certificates, the header ``Host`` has to name the loopback interface. The thread of a connection makes
+its TLS handshake, within the same deadline.
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from btpy.errors import UsageError
 from btpy.output.prometheus.settings import ExpositionSettings
+
+if TYPE_CHECKING:
+    import ssl
 
 MOST_CONNECTIONS = 16
 CONNECTION_SECONDS = 10.0
@@ -41,7 +46,8 @@ class Server:
     ``failure``: the error of the last page that could not be made."""
 
     def __init__(self, settings: ExpositionSettings, page: Page) -> None:
-        """Listens. Raises UsageError for an address on which this process cannot listen."""
+        """Listens. Raises UsageError for an address on which this process cannot listen, and for certificates that
+        cannot be used."""
         self.answered = 0
         self.failure = ""
         self._settings = settings
@@ -49,6 +55,7 @@ class Server:
         self._slots = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._has_closed = False
         self._lock = threading.Lock()
+        self._tls = _context(settings)
         self._socket = _listening(settings.host, settings.port)
         self.port = int(self._socket.getsockname()[1])
         self._thread = threading.Thread(target=self._accept, name="btpy-prometheus", daemon=True)
@@ -56,7 +63,8 @@ class Server:
     @property
     def address(self) -> str:
         host = self._settings.host
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}{_PATH}"
+        scheme = "http" if self._tls is None else "https"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}{_PATH}"
 
     def start(self) -> None:
         self._thread.start()
@@ -91,15 +99,29 @@ class Server:
     def _serve(self, connection: socket.socket) -> None:
         deadline = time.monotonic() + CONNECTION_SECONDS
         try:
-            with connection:
-                request = _received(connection, deadline)
+            with connection, self._secured(connection, deadline) as channel:
+                request = _received(channel, deadline)
                 if request is not None:
-                    _send(connection, self._answer(request), deadline)
-                    connection.shutdown(socket.SHUT_WR)
+                    _send(channel, self._answer(request), deadline)
+                    channel.shutdown(socket.SHUT_WR)
         except OSError:
-            pass  # the client has gone, or its time is up
+            pass  # the client has gone, its time is up, or it has no valid certificate
         finally:
             self._slots.release()
+
+    def _secured(self, connection: socket.socket, deadline: float) -> socket.socket:
+        """The connection after its TLS handshake; itself without TLS. Raises OSError for a client without a valid
+        certificate."""
+        if self._tls is None:
+            return connection
+        channel = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        try:
+            channel.settimeout(_remaining(deadline))  # of the whole handshake, not of each read
+            channel.do_handshake()
+        except OSError:
+            channel.close()
+            raise
+        return channel
 
     def _answer(self, request: bytes) -> bytes:
         first, *lines = request.split(b"\r\n")
@@ -132,6 +154,8 @@ class Server:
         """The answer to a client that is not allowed to read; None: it may."""
         token = self._settings.token
         if token is None:
+            if self._settings.has_client_certificates:
+                return None  # the handshake has proven the certificate
             host = headers.get("host", "")
             name = host if host.endswith("]") else host.rpartition(":")[0] or host
             return None if name in _LOCAL_HOSTS else _response(421, "the host has to be localhost\n")
@@ -140,6 +164,15 @@ class Server:
         if scheme.lower() == "bearer" and hmac.compare_digest(given.encode("latin-1"), token.encode("ascii")):
             return None
         return _response(401, "a token is needed\n", extra=(("WWW-Authenticate", "Bearer"),))
+
+
+def _context(settings: ExpositionSettings) -> ssl.SSLContext | None:
+    """None: plain HTTP. Raises UsageError."""
+    if settings.tls is None:
+        return None
+    from btpy.output.prometheus.tls import server_context
+
+    return server_context(settings.tls)
 
 
 def _listening(host: str, port: int) -> socket.socket:

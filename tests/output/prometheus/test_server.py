@@ -7,16 +7,22 @@ import http.client
 import os
 import random
 import socket
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from typing import NamedTuple
 
 import pytest
 
+from btpy.errors import UsageError
 from btpy.output.prometheus import server
 from btpy.output.prometheus.server import MOST_CONNECTIONS, MOST_REQUEST_BYTES, Server
-from btpy.output.prometheus.settings import ExpositionSettings
+from btpy.output.prometheus.settings import ExpositionSettings, TlsFiles
+from btpy.output.prometheus.tls import server_context
+from tests.certificates import Pair, authority, signed
 from tests.live.scripts import waited
 
 TOKEN = "0123456789abcdef"
@@ -24,8 +30,9 @@ PAGE = b"# TYPE n counter\nn_total 7\n" * 100
 
 
 @contextmanager
-def serving(page: bytes = PAGE, token: str | None = None) -> Iterator[Server]:
-    running = Server(ExpositionSettings("127.0.0.1", 0, token), lambda accept: (f"text/plain; of={accept}", page))
+def serving(page: bytes = PAGE, token: str | None = None, tls: TlsFiles | None = None) -> Iterator[Server]:
+    settings = ExpositionSettings("127.0.0.1", 0, token, tls)
+    running = Server(settings, lambda accept: (f"text/plain; of={accept}", page))
     running.start()
     try:
         yield running
@@ -36,9 +43,18 @@ def serving(page: bytes = PAGE, token: str | None = None) -> Iterator[Server]:
 
 
 def got(
-    running: Server, path: str = "/metrics", method: str = "GET", headers: dict[str, str] | None = None
+    running: Server,
+    path: str = "/metrics",
+    method: str = "GET",
+    headers: dict[str, str] | None = None,
+    context: ssl.SSLContext | None = None,
 ) -> tuple[int, bytes]:
-    with closing(http.client.HTTPConnection("127.0.0.1", running.port, timeout=20)) as client:
+    client: http.client.HTTPConnection
+    if context is None:
+        client = http.client.HTTPConnection("127.0.0.1", running.port, timeout=20)
+    else:
+        client = http.client.HTTPSConnection("127.0.0.1", running.port, timeout=20, context=context)
+    with closing(client):
         client.request(method, path, headers=headers or {})
         answer = client.getresponse()
         return answer.status, answer.read()
@@ -168,3 +184,110 @@ def test_a_page_that_fails_ends_only_its_connection(capfd: pytest.CaptureFixture
         assert got(running)[0] == 500
     running.close()
     assert capfd.readouterr().err == ""
+
+
+class Parties(NamedTuple):
+    """``other``: a client of an authority that the server does not know."""
+
+    authority: Pair
+    server: Pair
+    client: Pair
+    other: Pair
+
+    @property
+    def mutual(self) -> TlsFiles:
+        return TlsFiles(self.server.certificate, self.server.key, self.authority.certificate)
+
+    def context(self, client: Pair | None) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=str(self.authority.certificate))
+        if client is not None:
+            context.load_cert_chain(client.certificate, client.key)
+        return context
+
+
+@pytest.fixture(scope="module")
+def parties(tmp_path_factory: pytest.TempPathFactory) -> Parties:
+    directory = tmp_path_factory.mktemp("certificates")
+    one, another = authority(directory, "one"), authority(directory, "another")
+    return Parties(
+        one, signed(directory, "server", one), signed(directory, "client", one), signed(directory, "other", another)
+    )
+
+
+def test_a_client_certificate_of_the_authority_is_needed(parties: Parties) -> None:
+    with serving(tls=parties.mutual) as running:
+        assert running.address == f"https://127.0.0.1:{running.port}/metrics"
+        valid = parties.context(parties.client)
+        assert got(running, headers={"Host": "any.example"}, context=valid) == (200, PAGE)
+        for wrong in (None, parties.other):
+            with pytest.raises((ssl.SSLError, ConnectionError)):  # which one depends on what the client has sent
+                got(running, context=parties.context(wrong))
+        old = parties.context(parties.client)
+        old.maximum_version = ssl.TLSVersion.TLSv1_2
+        assert got(running, context=old) == (200, PAGE)
+        with pytest.raises((http.client.HTTPException, ConnectionError)):
+            got(running)  # without TLS
+        assert running.answered == 2
+        waited(lambda: threads() == 0, "all connections have ended")
+
+
+def test_no_handshake_resumes_another(parties: Parties) -> None:
+    context = server_context(parties.mutual)
+    assert context.num_tickets == 0
+    assert context.options & ssl.OP_NO_TICKET
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.minimum_version is ssl.TLSVersion.TLSv1_2
+
+
+def test_a_token_is_needed_beside_the_certificate_where_both_are_given(parties: Parties) -> None:
+    with serving(token=TOKEN, tls=parties.mutual) as running:
+        valid = parties.context(parties.client)
+        assert got(running, headers={"Authorization": f"Bearer {TOKEN}"}, context=valid) == (200, PAGE)
+        assert got(running, context=valid)[0] == 401
+
+
+def test_tls_with_a_token_needs_no_client_certificate(parties: Parties) -> None:
+    with serving(token=TOKEN, tls=parties.mutual._replace(client_authorities=None)) as running:
+        stranger = parties.context(None)
+        assert got(running, headers={"Authorization": f"Bearer {TOKEN}"}, context=stranger) == (200, PAGE)
+        assert got(running, context=stranger)[0] == 401
+
+
+@pytest.mark.usefixtures("brief")
+def test_silent_and_slow_handshakes_are_cut_off_and_others_are_answered(parties: Parties) -> None:
+    with serving(tls=parties.mutual) as running, ExitStack() as stack:
+        silent, *slow = [connected(running, stack) for _ in range(MOST_CONNECTIONS - 1)]
+        began = time.monotonic()
+        assert got(running, context=parties.context(parties.client)) == (200, PAGE)
+        assert time.monotonic() - began < 1
+        while threads() > 0 and time.monotonic() - began < 10:
+            for client in slow:
+                with suppress(OSError):
+                    client.sendall(b"\x16\x03\x01\x40\x00"[:1])  # the beginning of a record
+            time.sleep(0.05)
+        assert time.monotonic() - began < 8
+        assert silent.recv(1) == b""
+        assert got(running, context=parties.context(parties.client)) == (200, PAGE)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (("one.pem", "server.key", None), r"one\.pem with the key of .*: key values mismatch"),
+        (("none.pem", "server.key", None), "no such file"),
+        (("server.pem", None, None), "the certificate in "),
+        (("server.pem", "locked.key", None), "the key needs a password"),
+        (("server.pem", "server.key", "none.pem"), "the certificates in .*no such file"),
+        (("server.pem", "server.key", "server.key"), "the certificates in "),
+    ],
+)
+def test_files_that_cannot_be_used_are_named(
+    parties: Parties, files: tuple[str, str | None, str | None], message: str
+) -> None:
+    directory = parties.server.key.parent
+    command = f"openssl rsa -aes128 -passout pass:secret -in {parties.server.key} -out {directory}/locked.key"
+    subprocess.run(command.split(), check=True, capture_output=True)
+    certificate, *others = (None if name is None else directory / name for name in files)
+    assert certificate is not None
+    with pytest.raises(UsageError, match=message), serving(tls=TlsFiles(certificate, *others)):
+        pass
