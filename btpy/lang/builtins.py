@@ -190,7 +190,8 @@ VARIABLES = {
             "trace_id",
             STRING,
             ON_TARGET,
-            "trace of the thread's current span (OpenTelemetry, Brave), 32 hexadecimal digits; null: there is none",
+            "trace of the thread's current span (OpenTelemetry, Brave, Datadog), 32 hexadecimal digits; null: there is "
+            "none",
             source=Ambient.TRACE_ID,
         ),
         Variable(
@@ -803,7 +804,7 @@ FUNCTIONS = {
             BAGGAGE,
             Group.CONTEXT,
             'baggage("key")',
-            "value of the thread's current baggage (OpenTelemetry, Brave); null: there is none",
+            "value of the thread's current baggage (OpenTelemetry, Brave, Datadog); null: there is none",
             (_signature(Parameter("key", STRING)),),
             STRING,
             places=ON_TARGET,

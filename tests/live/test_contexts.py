@@ -28,6 +28,15 @@ JUL = ("org.slf4j:slf4j-api:2.0.17", "org.slf4j:slf4j-jdk14:2.0.17")
 LOG4J = ("org.apache.logging.log4j:log4j-api:2.25.1", "org.apache.logging.log4j:log4j-core:2.25.1")
 OLD_LOG4J = ("org.apache.logging.log4j:log4j-api:2.17.1",)
 BRAVE = ("io.zipkin.brave:brave:6.3.0",)
+DATADOG = "com.datadoghq:dd-java-agent:1.58.2"
+ALONE = [  # no agent of Datadog's to which it could send
+    "-Ddd.trace.otel.enabled=true",
+    "-Ddd.instrumentation.telemetry.enabled=false",
+    "-Ddd.remote_config.enabled=false",
+    "-Ddd.trace.agent.port=9",
+    "-Ddd.trace.startup.logs=false",
+    "-Ddd.writer.type=LoggingWriter",
+]
 QUIET = [f"-Dotel.{signal}.exporter=none" for signal in ("traces", "metrics", "logs")]
 SERVED = 'Served::work { emit("seen", parent=arg0, trace=trace_id, span=span_id, flags=trace_flags) }'
 SPANS = """::work { emit("seen", expected=arg0, trace=trace_id, of=arg1, span=span_id, flags=trace_flags,
@@ -191,6 +200,22 @@ def test_spans_of_brave() -> None:
     assert not errors
 
 
+@pytest.mark.parametrize(("jdk", "wide", "arguments"), [(17, True, ()), (21, False, ("virtual",))])
+def test_spans_of_the_agent_of_datadog(jdk: int, wide: bool, arguments: tuple[str, ...]) -> None:
+    bits = f"-Ddd.trace.128.bit.traceid.generation.enabled={str(wide).lower()}"
+    flags = [f"-javaagent:{artifact(DATADOG)}", *ALONE, bits]
+    with program(jdk, "DatadogSpans", SDK[:3], *arguments, flags=flags) as running:
+        events, errors = called(running, f"DatadogSpans{SPANS}", 15)
+    check_spans(events)
+    traces = [str(event["trace"]) for event in events[:-1]]
+    assert traces[::2] == traces[1::2]
+    assert len(set(traces)) == 7
+    assert all(trace.startswith("0" * 16) != wide for trace in traces)
+    assert len({event["span"] for event in events}) == 15
+    assert events[-1]["trace"] is None
+    assert not errors
+
+
 DIAGNOSTICS = '::work { emit("seen", expected=arg0, user=mdc("userId"), password=mdc("password")) }'
 
 
@@ -226,18 +251,26 @@ def test_without_a_library_all_is_null_and_that_is_said_once(jdk: int) -> None:
     assert all(set(event.values()) == {None} for event in events)
     warnings = sorted((error.kind_name, error.count, error.message) for error in errors)
     assert warnings == [
-        ("no-context", 1, "no library that keeps a current span is loaded (OpenTelemetry, Brave)"),
+        ("no-context", 1, "no library that keeps a current span is loaded (OpenTelemetry, Brave, Datadog)"),
         ("no-context", 1, "no library with an MDC is loaded (SLF4J with Logback, Log4j 2)"),
     ]
 
 
-def test_classes_of_unknown_versions_are_named_once() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "unknown"),
+    [
+        ((), "io.opentelemetry.context.ThreadLocalContextStorage$TreeContext"),
+        (("datadog",), "datadog.trace.bootstrap.instrumentation.api.AgentTracer$OtherTracer"),
+    ],
+    ids=["opentelemetry", "datadog"],
+)
+def test_classes_of_unknown_versions_are_named_once(arguments: tuple[str, ...], unknown: str) -> None:
     classes = compiled(sorted((CONTEXTS / "unknown").glob("*.java")))
-    with target(17, "Unknown", classpath=[classes]) as running:
+    with target(17, "Unknown", *arguments, classpath=[classes]) as running:
         script = 'Unknown::work { emit("seen", trace=trace_id, user=mdc("userId")) }'
         events, errors = called(running, script, 13)
     assert all(event == {"trace": None, "user": None} for event in events)
     assert sorted((error.count, error.message) for error in errors) == [
-        (1, "btpy cannot read io.opentelemetry.context.ThreadLocalContextStorage$TreeContext"),
+        (1, f"btpy cannot read {unknown}"),
         (1, "btpy cannot read org.slf4j.MDC"),
     ]

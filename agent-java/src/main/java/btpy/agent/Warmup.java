@@ -34,7 +34,7 @@ final class Warmup {
 
     /** Classes that a handler which asks for a context may be the first to use. */
     private static final String[] CONTEXT_CLASSES = {
-        "BraveLibrary", "ContextWarnings", "LoggingLibrary", "OpenSpan", "OpenTelemetryLibrary", "Spans", "StaticField", "ThreadLocals",
+        "BraveLibrary", "ContextWarnings", "DatadogLibrary", "LoggingLibrary", "OpenSpan", "OpenTelemetryLibrary", "Spans", "StaticField", "ThreadLocals",
         "TraceLibrary",
     };
 

@@ -14,7 +14,6 @@ final class BraveLibrary extends TraceLibrary {
 
     private static final Long SET = Long.valueOf(1);
     private static final Long CLEAR = Long.valueOf(0);
-    private static final char[] HEX = {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
     private static final int MOST_EXTRAS = 16;
     private static final int MOST_FIELDS = 256;
 
@@ -49,13 +48,13 @@ final class BraveLibrary extends TraceLibrary {
     @Override
     String traceId(Object ids) {
         char[] digits = new char[ID];
-        return write(ids, "traceIdHigh", digits, 0) && write(ids, "traceId", digits, SPAN_ID) ? new String(digits) : null;
+        return writeHex(ids, "traceIdHigh", digits, 0) && writeHex(ids, "traceId", digits, SPAN_ID) ? new String(digits) : null;
     }
 
     @Override
     String spanId(Object ids) {
         char[] digits = new char[SPAN_ID];
-        return write(ids, "spanId", digits, 0) ? new String(digits) : null;
+        return writeHex(ids, "spanId", digits, 0) ? new String(digits) : null;
     }
 
     @Override
@@ -96,18 +95,5 @@ final class BraveLibrary extends TraceLibrary {
             }
         }
         return null;
-    }
-
-    private static boolean write(Object ids, String field, char[] digits, int from) {
-        Layout layout = Layouts.of(ids);
-        int fieldIndex = layout.find(field);
-        if (fieldIndex < 0 || layout.types[fieldIndex] != 'J') {
-            return false;
-        }
-        long id = MEMORY.getLong(ids, layout.offsets[fieldIndex]);
-        for (int i = SPAN_ID - 1; i >= 0; i--, id >>>= 4) {
-            digits[from + i] = HEX[(int) id & 15];
-        }
-        return true;
     }
 }

@@ -15,7 +15,7 @@ final class ContextWarnings {
     void noTrace(Session session, int probe, int at, String className) {
         if (!traceAbsent) {
             traceAbsent = true;
-            String none = "no library that keeps a current span is loaded (OpenTelemetry, Brave)";
+            String none = "no library that keeps a current span is loaded (OpenTelemetry, Brave, Datadog)";
             say(session, probe, at, className == null ? none : CANNOT_READ.concat(className));
         }
     }

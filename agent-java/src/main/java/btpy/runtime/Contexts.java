@@ -163,6 +163,7 @@ public final class Contexts {
         char last = Strings.length(name) == 0 ? 0 : Strings.charAt(name, Strings.length(name) - 1);
         return last == 'e' && KnownField.isOrEndsIn(name, OpenTelemetryLibrary.STORAGE)
                 || last == 't' && (KnownField.isOrEndsIn(name, BraveLibrary.CURRENT) || KnownField.isOrEndsIn(name, BraveLibrary.INHERITED))
+                || last == 'r' && KnownField.isOrEndsIn(name, DatadogLibrary.TRACER)
                 || last == 't' && KnownField.isOrEndsIn(name, LoggingLibrary.LOG4J)
                 || last == 'C' && KnownField.isOrEndsIn(name, LoggingLibrary.SLF4J);
     }
@@ -173,11 +174,11 @@ public final class Contexts {
         if (KnownField.isOrEndsIn(name, LoggingLibrary.SLF4J) || KnownField.isOrEndsIn(name, LoggingLibrary.LOG4J)) {
             addLogging(type);
         } else {
-            addTrace(type, KnownField.isOrEndsIn(name, OpenTelemetryLibrary.STORAGE));
+            addTrace(type, name);
         }
     }
 
-    private static void addTrace(Class<?> type, boolean openTelemetry) {
+    private static void addTrace(Class<?> type, String name) {
         TraceLibrary[] newLibraries = new TraceLibrary[traces.length + 1];
         int count = 0;
         for (TraceLibrary library : traces) {
@@ -189,9 +190,11 @@ public final class Contexts {
                 newLibraries[count++] = library;
             }
         }
-        TraceLibrary newLibrary = openTelemetry ? OpenTelemetryLibrary.of(type) : BraveLibrary.of(type);
+        TraceLibrary newLibrary = KnownField.isOrEndsIn(name, OpenTelemetryLibrary.STORAGE) ? OpenTelemetryLibrary.of(type)
+                : KnownField.isOrEndsIn(name, DatadogLibrary.TRACER) ? DatadogLibrary.of(type)
+                : BraveLibrary.of(type);
         if (newLibrary == null) {
-            unreadableTrace = ClassNames.of(type);
+            unreadableTrace = name;
         } else if (count < MAX_LIBRARIES) {
             newLibraries[count++] = newLibrary;
         }

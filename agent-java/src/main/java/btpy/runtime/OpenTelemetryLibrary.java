@@ -12,6 +12,9 @@ final class OpenTelemetryLibrary extends TraceLibrary {
     private static final String SPAN = "opentelemetry-trace-span-key";
     private static final String BAGGAGE = "opentelemetry-baggage-key";
 
+    /** The context of Datadog's agent behind the API of OpenTelemetry. */
+    private static final String BY_DATADOG = "shim.context.OtelContext";
+
     /** The largest number of keys and values that are read of a context, or of baggage. */
     private static final int MOST_ENTRIES = 256;
 
@@ -118,6 +121,9 @@ final class OpenTelemetryLibrary extends TraceLibrary {
         }
         Object content = entries.read(context);
         if (!(content instanceof Object[])) {
+            if (KnownField.isOrEndsIn(ClassNames.of(context.getClass()), BY_DATADOG)) {
+                return null; // its span is the current one of Datadog's agent, too
+            }
             session.contexts.unknown(session, probe, at, context);
             return null;
         }

@@ -10,7 +10,10 @@ abstract class TraceLibrary {
     static final int ID = 32;
     static final int SPAN_ID = 16;
 
-    /** The place of the library's thread-local. */
+    private static final Memory MEMORY = Memory.instance();
+    private static final char[] HEX = {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
+
+    /** The place of the library's thread-local, or of the object that leads to it. */
     final StaticField storage;
 
     TraceLibrary(StaticField storage) {
@@ -36,4 +39,18 @@ abstract class TraceLibrary {
     abstract Object flags(Object ids);
 
     abstract String baggage(Session session, String key, int probe, int at);
+
+    /** Writes the 16 digits of a field of type {@code long}. False: the object has no such field. */
+    static boolean writeHex(Object ids, String field, char[] digits, int from) {
+        Layout layout = Layouts.of(ids);
+        int fieldIndex = layout.find(field);
+        if (fieldIndex < 0 || layout.types[fieldIndex] != 'J') {
+            return false;
+        }
+        long id = MEMORY.getLong(ids, layout.offsets[fieldIndex]);
+        for (int i = SPAN_ID - 1; i >= 0; i--, id >>>= 4) {
+            digits[from + i] = HEX[(int) id & 15];
+        }
+        return true;
+    }
 }
