@@ -26,6 +26,9 @@ SHOP = ("-Dbtpy.name=OrderApp", "Traffic")
 CALLS = 211
 PATIENCE = 120.0
 
+# kubectl debug attaches its terminal after btpy has started, so the first lines may be missing: maps tell the same.
+_TRACING = re.compile(r"btpy: (\d+ probe|tracing)|^@\w+ ", re.MULTILINE)
+
 
 def on_page(beginning: str) -> list[str]:
     found = [text for text in TYPED if text.startswith(beginning)]
@@ -49,7 +52,7 @@ def traced(command: str, env: dict[str, str | None], pods: Sequence[Pod], sessio
     """The screen after Ctrl-C has ended the command. While the command runs, the program in each pod makes its calls.
     ``sessions``: the number of sessions that the daemon has in each JVM."""
     with terminal(["sh", "-c", f"exec {command}"], env=env, columns=200, lines=40) as screen:
-        screen.wait_for(re.compile(r"btpy: (\d+ probe|tracing)"), patience=PATIENCE)
+        screen.wait_for(_TRACING, patience=PATIENCE)
         for one in pods:
             one.call(CALLS)
         screen.press("C-c")
