@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from collections import Counter
@@ -55,6 +56,21 @@ def next_round(running: Target, orders: str) -> None:
     running.wait_for(f"done {orders}")
 
 
+def types(printed: str) -> set[str]:
+    """The names in a summary, or in metadata."""
+    return set(re.findall(r'^(?: |@Name\(")(\w+\.[\w.]+)(?= +\d+ +\d+$|"\)$)', printed, re.MULTILINE))
+
+
+def check_nothing_is_registered(jdk: int, running: Target, file: Path) -> None:
+    """A recording that begins after btpy has left knows no event type of ours."""
+    run(jdk, "jcmd", running.pid, "JFR.start", "name=after")
+    run(jdk, "jcmd", running.pid, "JFR.dump", "name=after", f"filename={file}")
+    for command in ("summary", "metadata"):
+        names = types(run(jdk, "jfr", command, file))
+        assert "jdk.ActiveRecording" in names
+        assert not {name for name in names if not name.startswith(("jdk.", "java."))}
+
+
 @all_jdks
 def test_each_firing_is_an_event_with_typed_fields(jdk: int, tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
@@ -69,6 +85,8 @@ def test_each_firing_is_an_event_with_typed_fields(jdk: int, tmp_path: Path) -> 
             assert session.maps["orders"].value == 7 + 101 + 13
         running.send()
         assert running.wait_for("types") == "types []"
+        check_nothing_is_registered(jdk, running, tmp_path / "after.jfr")
+    assert "com.acme.Order" in types(run(jdk, "jfr", "summary", file))
     events = recorded(jdk, file)
     assert [event["number"] for event in events] == list(range(1, 102))
     for number, event in enumerate(events, 1):
