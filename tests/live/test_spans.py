@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from statistics import median
 
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
@@ -113,6 +114,28 @@ def test_the_same_methods_as_spans_of_both() -> None:
         sdk_spans[0].parent_span_id: 1  # spans of the request before btpy
     }
     assert {by_id[span.parent_span_id].name for span in btpy_spans} == {"NestedSpans.request"}
+
+
+@pytest.mark.proof
+def test_durations_are_those_of_the_spans_of_the_agent() -> None:
+    """Within 1 % for calls of 30 ms, unless the thread loses its processor between the ends of both spans."""
+    script = '@OnMethod(class="NestedSpans", method="store", location=EXIT) @Span(by="btpy") { }'
+    with backend() as running, requests(running, 17, "41", flags=["-Dpause=30"]) as target:
+        traced(running, target, script)
+        waited(lambda: len(running.spans) == 41 + 42 * 2, "the spans of both")
+        stores = [span for _, span in running.spans if span.name == "NestedSpans.store"]
+    ours = {span.trace_id: span for span in stores if attributes(list(span.attributes)).get("by") == "btpy"}
+    others = {
+        span.trace_id: span for span in stores if span.span_id != getattr(ours.get(span.trace_id), "span_id", b"")
+    }
+    assert len(ours) == 41
+    ratios = []
+    for trace, span in ours.items():
+        duration = span.end_time_unix_nano - span.start_time_unix_nano
+        assert duration >= 30_000_000
+        ratios.append(duration / (others[trace].end_time_unix_nano - others[trace].start_time_unix_nano))
+    assert 1 <= median(ratios) < 1.01
+    assert sum(abs(ratio - 1) < 0.01 for ratio in ratios) > 0.75 * len(ratios)
 
 
 def test_a_trace_that_is_not_sampled_gets_no_spans() -> None:

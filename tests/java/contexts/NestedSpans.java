@@ -1,8 +1,13 @@
+import java.util.concurrent.locks.LockSupport;
+
 /**
  * Requests whose spans are made by the OpenTelemetry agent ({@code request}, {@code store}), by btpy ({@code price}, {@code discount},
  * {@code write}, {@code fail}), or by no tool. The first request is before the gate.
  */
 public final class NestedSpans {
+    /** Milliseconds that {@code store} takes. */
+    private static final long PAUSE = Long.getLong("pause", 0);
+
     private static volatile int sink;
 
     private NestedSpans() {}
@@ -46,6 +51,9 @@ public final class NestedSpans {
 
     static void store(int number) {
         write(number);
+        if (PAUSE > 0) {
+            LockSupport.parkNanos(PAUSE * 1_000_000);
+        }
     }
 
     static void write(int number) {
