@@ -83,9 +83,8 @@ def check_tasks(tree: dict[str, Any]) -> None:
     assert (set(side), [*shape(side)]) == (TASK_FIELDS, ["nap", "valueOf"])
     assert all(list(shape(task)) == ["slow", "quick", "valueOf"] for task in single)
     assert all(17_000_000 <= task["took"] <= tree["took"] for task in single)
-    assert [task["waited"] >= least for task, least in zip(single, (0, 17_000_000, 34_000_000), strict=True)] == [
-        True
-    ] * 3
+    assert tree["took"] >= sum(task["took"] for task in single)
+    assert single[-1]["waited"] >= 17_000_000  # for two tasks, but it may be handed over some milliseconds later
     assert all(task["critical"] >= 17_000_000 for task in single)
     assert side["critical"] <= 1_000_000
     assert sum(task["critical"] for task in tasks) <= tree["took"]
@@ -206,7 +205,7 @@ def test_mistakes(arguments: list[str], status: int, message: str, nested: Targe
 def test_impossible_trees_are_refused_with_a_reason(nested: Target) -> None:
     for flags, reason in [
         (["--until", "@n > 1"], "--until is not for btpy trace: call trees do not use maps"),
-        (["-x"], "-x is not for btpy trace: trees are put together"),
+        (["-x"], "-x is not for btpy trace: the running btpy builds the trees"),
         (["--sample", "1/10"], "a tree needs all of its calls"),
         (["-e", "A::b { }"], "this command writes the script"),
         (["-f", "csv"], "csv cannot show a call tree"),

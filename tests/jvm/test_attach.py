@@ -301,7 +301,7 @@ def test_a_client_that_is_killed_while_it_attaches_leaves_no_file(own_tmp: Path)
 
 
 def test_a_missing_jar_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
+    monkeypatch.setattr(attach, "__file__", str(tmp_path / "btpy" / "jvm" / "attach.py"))
     with pytest.raises(AttachError) as caught:
         attach.agent_jar()
     assert caught.value.code == "BT516"

@@ -132,8 +132,8 @@ def check(path: str, tree: Tree) -> None:
             assert sum(one_by_one) + sum(short["count"] for short in tree["short"] if short["kind"] == "sql") == 101
             assert tree["itself_ms"] >= 31
         case "/lock":
-            (lock,) = long_ones(tree, "lock", 40)
-            assert (lock["what"], lock["site"]) == ("ReentrantLock, held by holder", "Planted.waitForLock:141")
+            locks = {(lock["what"], lock["site"]) for lock in long_ones(tree, "lock", 40)}  # a wait can be interrupted
+            assert locks == {("ReentrantLock, held by holder", "Planted.waitForLock:141")}
         case "/monitor":
             for monitor in long_ones(tree, "monitor", 0):  # on a busy machine there are few samples
                 assert monitor["estimated"]
