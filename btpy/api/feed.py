@@ -29,7 +29,7 @@ class Reader(Generic[T]):
         self.dropped = 0
 
     def take(self, deadline: float | None = None) -> T | None:
-        """The next one; None at ``deadline`` (``time.monotonic``) and at the end.
+        """The next item; None at ``deadline`` (``time.monotonic``) and at the end.
 
         Raises the error that ended the feed, once the reader has taken all earlier items.
         """
@@ -60,7 +60,7 @@ class Reader(Generic[T]):
             return waiting
 
     async def take_async(self) -> T | None:
-        """The next one; None at the end. Raises as :meth:`take`."""
+        """The next item; None at the end. Raises as :meth:`take`."""
         import asyncio  # importing it takes a sixth of the import time of a run at the terminal
 
         loop = asyncio.get_running_loop()

@@ -66,7 +66,7 @@ def copy() -> Copy:
 
 
 def _archive() -> bytes:
-    """The same bytes for the same files."""
+    """A zip archive of the files; the same files give the same bytes."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(_files()):

@@ -22,7 +22,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_INTERVAL = 0.25  # seconds between two looks at the maps, which the target has to send
+_INTERVAL = 0.25  # seconds between two readings of the maps, which the target has to send
 
 EXAMPLE = "--until '@n > 1000'"
 

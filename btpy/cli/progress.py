@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from btpy.cli.console import Console
 
 _SOON = 1.0  # seconds before the first report
-_REDRAW = 0.1  # seconds between two looks
+_REDRAW = 0.1  # seconds between two readings of the progress
 _REPRINT = 5.0  # seconds between two lines if nothing can be drawn
 
 

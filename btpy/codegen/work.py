@@ -35,7 +35,7 @@ def work(statements: Sequence[Statement]) -> int:
 
 
 def work_outside_loops(statements: Sequence[Statement]) -> int:
-    """The same without the iterations of loops."""
+    """The largest number of statements outside loops that the given statements execute."""
     return sum(_work(statement, _no_rounds) for statement in statements)
 
 

@@ -569,7 +569,7 @@ def _read_values(data: bytes, at: int) -> tuple[list[Value], int]:
 
 
 def merge(contents: Iterable[MapContent]) -> MapContent:
-    """Merges contents of the same map from several targets or intervals; of plain values, the last one stays.
+    """Merges contents of the same map from several targets or intervals; of several plain values, the last stays.
 
     Raises ValueError when they are not of the same kind, or there are none.
     """

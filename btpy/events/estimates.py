@@ -99,7 +99,7 @@ def of_count(n: int, weights: Weights) -> Interval:
 
 
 def of_part(count: int, n: int, weights: Weights) -> Interval:
-    """The same for ``count`` of the ``n`` hits: their weights are not stored separately."""
+    """The interval for ``count`` of the ``n`` hits: their weights are not stored separately."""
     hits = round(count * weights.hits / n) if n else 0
     factor = max(1, weights.skips.factor)
     return of_count(count, Weights(weights.skips, math.ceil(hits / factor), hits, hits * (factor - 1.0)))

@@ -45,7 +45,7 @@ _TEXT = re.compile(rb"[\t\r\n\x20-\x7e\xa0-\xff]{6,}")
 """Bytes that may be a text. A fast test first: the search for secrets is slow, and most texts have none."""
 
 _WIDE_TEXT = re.compile(rb"(?:[\t\r\n\x20-\x7e]\x00){6,}")
-"""The same with two bytes for each character."""
+"""Bytes that may be a text with two bytes for each character."""
 
 _NAMES = tuple(
     b"pass pwd secret token credential jwt otp cvv ssn iban session key csrf xsrf authoriz cookie ://".split()

@@ -184,8 +184,8 @@ def _paths(groups: str) -> Iterator[str]:
 
 
 def _scope(segments: list[str], at: int) -> tuple[str, str] | None:
-    """The runtime and the id of the container that a part of a path names. The runtime stands before the id or, in old
-    forms, in the part of the path before this one.
+    """The runtime and the id of the container that a part of a path names. In old forms the runtime is the previous
+    part of the path.
     """
     match = re.fullmatch(_SCOPE, segments[at])
     if match is None:

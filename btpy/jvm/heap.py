@@ -24,8 +24,8 @@ _KIB_OF_AGENT = 15 * 256
 """Heap that the agent needs with its buffers and a few probes, while it is loaded."""
 
 _SMALLEST_ASKED_OF_ZGC = 32 * 1024
-"""For ZGC, btpy does not ask about a heap below this size (KiB). It consists of pages of 2 MiB, and the answering
-thread could take the last one.
+"""For ZGC, btpy does not ask about a heap below this size (KiB). Such a heap has few pages of 2 MiB, and the
+answering thread could take the last page.
 """
 
 _BYTES_PER_CLASS = 300

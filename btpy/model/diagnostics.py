@@ -65,7 +65,7 @@ class Diagnostic:
     severity: Severity = Severity.ERROR
 
     def as_typed(self, arguments: Sequence[str]) -> Diagnostic:
-        """The same for a user who has typed a command with these arguments: the remedy repeats that command."""
+        """This diagnostic for a user who has typed a command with these arguments: the remedy repeats that command."""
         if not any(isinstance(remedy, Permission) for remedy in self.help):
             return self
         from dataclasses import replace

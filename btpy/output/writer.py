@@ -64,7 +64,8 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class ProbeError:
-    """Errors of one kind at one place of the script: ``count`` since the last report, ``message`` of the last one."""
+    """Errors of one kind at one place of the script: their ``count`` since the last report, and the ``message`` of the
+    last error."""
 
     probe: str
     kind: ErrorKind

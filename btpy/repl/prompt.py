@@ -399,7 +399,7 @@ class Prompt:
                 return None
 
     def choose(self, question: str, answers: str) -> str:
-        """One of the letters; the last one if the user cancels."""
+        """One of the letters; the last letter if the user cancels."""
         keys = KeyBindings()
 
         for letter in answers:

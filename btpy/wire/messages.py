@@ -313,7 +313,8 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class ProbeFailure:
-    """``count``: since the last report; ``position``: ``Span.packed``; ``message``: the message of the last one."""
+    """``count``: the number of failures since the last report. ``position``: ``Span.packed``. ``message``: the text
+    of the last failure."""
 
     probe: U4
     position: U4

@@ -28,7 +28,7 @@ def redacted(text: str, *, redact: bool = True) -> bool:
 
 
 def redacted_with(text: str, secrets: Secrets) -> bool:
-    """The same as :func:`redacted`, with secrets that a user added."""
+    """As :func:`redacted`, with secrets that a user added."""
     allowed = frozenset((*ALLOWED, "call:com.acme.Login.getTaxId"))
     return _is_hidden(text, Permissions(allowed, secrets=secrets))
 

@@ -1,4 +1,4 @@
-"""Selects the errors of probes to show."""
+"""The choice of the probe errors that a run shows."""
 
 from __future__ import annotations
 

@@ -105,8 +105,8 @@ def test_a_probe_that_cannot_take_less_does_not_protect_the_others(outcome: Outc
 
 
 def test_a_cheap_probe_far_over_its_share_is_taken_out(outcome: Outcome) -> None:
-    """250,000 hits in 50 ms: even the test that the probe is disabled would cost more than a hundredth of a core beyond
-    the share.
+    """The probe has 250,000 hits in 50 ms. Even if it is disabled, the checks for that cost more than its share and a
+    hundredth of a core.
     """
     assert (1, RestraintStep.DISABLED) in steps(outcome, "over", "cheap")
     assert (1, RestraintStep.SAMPLED) not in steps(outcome, "over", "cheap")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.runtime.harness import Outcome
 
 FIRINGS = 1009
-NANOS = 20_000  # the minimum number of each
+NANOS = 20_000  # the least time of each firing
 WIDTH = 1 / 8  # relative width of the histogram's buckets of durations
 FOURTHS = 65  # at first one firing in four is timed; after this number of timed ones, one in sixteen
 TIMED = FOURTHS + FIRINGS // 16 - 4 * FOURTHS // 16

@@ -153,7 +153,7 @@ class Run:
 
 
 class RunAsUser(Run):
-    """The same as an ordinary user, in its own process."""
+    """A run as an ordinary user, in a separate process."""
 
     def __call__(self, *arguments: str) -> int:
         command = [sys.executable, "-c", IMPATIENT.format(seconds=ANSWER_SECONDS), *arguments]

@@ -197,7 +197,7 @@ def test_methods_with_monitors_are_still_compiled(jdk: int, tmp_path: Path) -> N
     program = compiled([JAVA / "Monitors.java", JAVA / "Recorder.java"])
     sites = woven(program, tmp_path, everything)
     done = run(jdk, tmp_path, "Monitors", "-Xbatch", "-XX:+PrintCompilation", "-Xverify:all")
-    # C1 never compiles a handler that covers itself and calls a method; C2 must compile it.
+    # The exception handler covers itself and calls a method. C1 never compiles such code; C2 must compile it.
     compiled_fully = [line for line in done.stdout.splitlines() if re.search(r" 4 +Monitors::blocks ", line)]
     assert compiled_fully
     assert not any("COMPILE SKIPPED" in line for line in compiled_fully)

@@ -443,7 +443,7 @@ def rejected_records(answer: bytes) -> tuple[int, str]:
 
 
 def rejected_spans(answer: bytes) -> tuple[int, str]:
-    """The same for spans."""
+    """The number of spans that the backend has rejected, and the reason."""
     try:
         success = ExportTraceServiceResponse.FromString(answer).partial_success
     except DecodeError:
@@ -452,7 +452,7 @@ def rejected_spans(answer: bytes) -> tuple[int, str]:
 
 
 def rejected_points(answer: bytes) -> tuple[int, str]:
-    """The same for points of metrics."""
+    """The number of points that the backend has rejected, and the reason."""
     try:
         success = ExportMetricsServiceResponse.FromString(answer).partial_success
     except DecodeError:

@@ -19,7 +19,7 @@ LEAST_SECONDS = 0.5
 """Seconds between two readings, however often somebody scrapes. Reading takes time of the target."""
 
 PATIENCE = 3.0
-"""Seconds that a scrape waits for a reading. Then it gets the last one."""
+"""Seconds that a scrape waits for a reading. Then it gets the last reading."""
 
 
 class Exposition:

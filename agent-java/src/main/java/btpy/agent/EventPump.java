@@ -175,7 +175,7 @@ final class EventPump implements Runnable {
         wake();
     }
 
-    /** Called by any thread that loads a class for a hook. */
+    /** Calls the hook for a class, on the thread that loads the class. */
     void reportLoading(Hook hook, String name, String loader, int bytes) {
         hooks.call(hook, name, loader, (long) bytes);
     }

@@ -71,7 +71,7 @@ final class AdaptiveSampler {
         return choose(Stripes.owned());
     }
 
-    /** The same for a thread that owns the stripe; below 0: it owns none. */
+    /** The same for a thread whose stripe is known; {@code stripe} is below 0 if the thread owns none. */
     @ForceInline
     int choose(int stripe) {
         if (stripe < 0) {

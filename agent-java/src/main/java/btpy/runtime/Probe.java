@@ -82,7 +82,7 @@ final class Probe {
      */
     private static final int SAMPLED_OUT_NANOS = 6;
     private static final int THINNED_OUT_NANOS = 8;
-    /** The same if the hit is skipped before any other check. */
+    /** The time of that decision by an {@link AdaptiveSampler} if it comes before all other checks. */
     private static final int ADDING_THINNED_OUT_NANOS = 4;
     /** The time of a hit of a disabled probe, without the work of woven code before the check. */
     static final int DISABLED_NANOS = 4;
@@ -223,8 +223,9 @@ final class Probe {
     /**
      * Does the work of {@link #tally} on a thread that owns its stripe, in as few steps as possible.
      *
-     * @param stripe below 0 if it owns none
-     * @return false if nothing was done, because of another thread, another map, or because the firing must be timed
+     * @param stripe the stripe of this thread; below 0 if it owns none
+     * @return false if nothing was done: the thread owns no stripe, the probe tallies into another map, or the firing
+     *     must be timed
      */
     @ForceInline
     static boolean tallyOwn(long[] counts, int map, int stripe) {
