@@ -328,7 +328,7 @@ class BaseSession:
         self._engine.go()
 
     def level(self, level: int) -> None:
-        """Enable the probes with ``@Level`` up to this one, disable higher ones; also in later scripts."""
+        """Enable the probes with ``@Level`` up to this level, and disable the others; also in later scripts."""
         self.scripts.set_level(level)
 
     def send(self, event: str) -> None:

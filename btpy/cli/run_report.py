@@ -88,7 +88,8 @@ class RunReport:
 
     @property
     def _unimportant(self) -> tuple[RefusalReason, ...]:
-        """The probes of a drawing are not the user's, so nothing is said about core classes that they name."""
+        """The reasons that the report omits. The user has not written the probes of a drawing, so for them the report
+        omits also the core classes that they name."""
         return _UNIMPORTANT if self._drawing is None else (*_UNIMPORTANT, RefusalReason.PROTECTED)
 
     def _warn(self, diagnostics: Sequence[Diagnostic]) -> None:

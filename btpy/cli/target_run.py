@@ -248,8 +248,8 @@ class TargetRun:
             timeline.first(timeline.FIRST_EVENT)
 
     def _is_old_state(self, printed: PrintedMaps) -> bool:
-        """Whether a timer printed it before this client joined, and a later print of the same maps replaces it. A map
-        that the script empties has new content each time, so all its prints are shown."""
+        """Whether a timer printed the maps before this client joined, and a later print of them is enough. A map that
+        the script empties has new content each time, so all its prints are shown."""
         outline = self.context.outline
         if (
             not self.joined

@@ -136,8 +136,8 @@ class MergedCalls:
 
     ``line``: the line of the calling place, 0 for a root. ``durations``: the durations of the latest calls, in ns.
     ``failed``: the number of calls that threw, by the class of the exception. ``children``: the calls inside these
-    calls. btpy begins to time them later: ``base`` is the time in ns of the calls that ended since then, and ``own``
-    the part of it outside of the children. ``tasks``: the tasks of these calls, by the pool of their threads (the
+    calls. ``base``: the time in ns of the calls that ended after btpy began to time children. ``own``: the part of
+    ``base`` outside of the children. ``tasks``: the tasks of these calls, by the pool of their threads (the
     ``name`` of a task) and the line that hands them over. ``waits``: how long the latest tasks waited for a thread, in
     ns; ``critical``: the time of the critical path in them.
     """

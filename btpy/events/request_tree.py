@@ -101,8 +101,8 @@ def tree_of(request: Request, least: int, *, together: bool = True) -> Node:
 
 
 def _tasks(request: Request, root: Node) -> tuple[dict[int, Node], dict[int, Node]]:
-    """The node of each run, and the nodes that are tasks, both by the number of the run. A run inside of another one on
-    the same thread has the node of that one.
+    """The node of each run, and the nodes that are tasks, both by the number of the run. A run inside of another run on
+    the same thread has the node of the outer run.
     """
     nodes, tasks = {0: root}, dict[int, Node]()
     for run in sorted(request.runs, key=lambda run: (run.began, -run.ended)):
@@ -118,7 +118,7 @@ def _tasks(request: Request, root: Node) -> tuple[dict[int, Node], dict[int, Nod
 
 
 def _handed_by(number: int, runs: Mapping[int, Run], nodes: Mapping[int, Node]) -> int:
-    """The number of the nearest run that handed this one over and has another node."""
+    """The number of the nearest run that handed over this run and has another node."""
     by = runs[number].by
     while by and (by not in runs or nodes[by] is nodes[number]):
         by = runs[by].by if by in runs else 0

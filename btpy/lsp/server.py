@@ -112,7 +112,7 @@ class Server:
             await self._check(uri)
 
     async def _saved(self, params: types.DidSaveTextDocumentParams) -> None:
-        """Other documents may import this one, and the JVM may have started meanwhile."""
+        """Other documents may import this document, and the JVM may have started meanwhile."""
         for uri in list(self._checked):
             await self._check(uri)
 

@@ -187,7 +187,7 @@ class Snippet:
         self._invoke(handler)
 
     def release(self, handler: Handler, site: int, value: Variable) -> None:
-        """Calls the release of a frame local."""
+        """Calls the handler that releases a frame local."""
         self._site(site)
         self.load(value)
         self._invoke(handler)

@@ -656,7 +656,7 @@ class Leave(Message):
 
 @dataclass(frozen=True, slots=True)
 class Level(Message):
-    """Enables the probes with a level up to this one, disables those above."""
+    """Enables the probes up to this level, and disables those above it."""
 
     code = 0x28
     request: U4

@@ -67,7 +67,7 @@ def test_constructor_calls_know_their_objects_through_nested_news() -> None:
     code.invoke(op.INVOKESPECIAL, "java/lang/Thread", "<init>", "()V")
     code.invoke(op.INVOKESPECIAL, "java/lang/Thread", "<init>", "(Ljava/lang/Runnable;)V")
     code.op(op.ACONST_NULL)
-    code.type(op.NEW, "java/lang/Thread")  # no variable keeps it, and the value below it is another one
+    code.type(op.NEW, "java/lang/Thread")  # no variable keeps the object, and the value below it is another object
     code.invoke(op.INVOKESPECIAL, "java/lang/Thread", "<init>", "()V")
     code.op(op.RETURN)
     of = single(code, builder)

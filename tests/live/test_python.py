@@ -538,7 +538,7 @@ def test_several_targets_are_one() -> None:
         assert {next(events).pid for _ in range(7)} == {one.pid}
         waited(lambda: other.pid in sessions.failures, "the end of one target")
         assert [session.target.pid for session in sessions.running] == [one.pid]
-        assert sessions.maps["@n"].value == 25  # the last content of the other one stays
+        assert sessions.maps["@n"].value == 25  # the last content of the other target stays
         assert sessions.maps["@last"] == {one.pid: 6, other.pid: 10}
         receipts = sessions.detach()
         assert {pid: receipt.clean for pid, receipt in receipts.items()} == {one.pid: True}

@@ -214,7 +214,8 @@ def test_two_sessions_on_one_class_keep_running_without_clients() -> None:
             with pytest.raises(UsageError, match="another client is connected"), joined(target, first):
                 pass
             assert client.departure.detach().clean
-        call(target, 7)  # the second session wove the first one's code, and no client is connected to weave without it
+        # The end of the first session changed the class, and no client was connected that could weave it again.
+        call(target, 7)
         with joined(target, second) as client:
             late = next(
                 item

@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 JAVA = ROOT / "tests" / "probes" / "java"
 REQUESTS, CLIENTS = 401, 5
 FEW = 31
-"""The number of requests of the sample in `make test`, and of each test of a library that lacks one of its probes."""
+"""The number of requests in the sample of `make test`, and in each test that removes a probe from a library."""
 
 SCRIPT = """
 HandingOver::handle { begin_flow(); flow.request = arg1; }

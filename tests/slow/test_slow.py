@@ -181,7 +181,7 @@ def test_a_slow_request_is_a_tree_of_what_it_waited_for() -> None:
 
 
 def check_trace(events: list[Tree]) -> None:
-    """Slices of a thread contain or follow each other, and each arrow begins in one and leads to the begin of one."""
+    """Slices of a thread contain or follow each other, and each arrow leads from a slice to the beginning of one."""
     slices: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for event in events:
         if event["ph"] == "X":

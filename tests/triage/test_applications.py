@@ -39,7 +39,7 @@ def test_the_fault_is_in_the_list(name: str, fault: str, tmp_path: Path, ranks: 
 @pytest.mark.proof
 @pytest.mark.parametrize("application", [SHOP, MOCKS], ids=lambda application: application.name)
 def test_the_fault_is_mostly_the_first_fact(application: Application, ranks: Ranks) -> None:
-    """Runs after the others, on their results."""
+    """This test runs last, on the results of the other tests."""
     places = [ranks.get((application.name, fault), 0) for fault in application.faults]
     if 0 in places:
         pytest.skip("needs the results of all faults")

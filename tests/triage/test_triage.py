@@ -104,8 +104,8 @@ def test_a_fault_is_among_the_three_most_suspicious_facts(fault: str, tmp_path: 
 
 @pytest.mark.proof
 def test_the_fault_is_mostly_the_first_fact(ranks: dict[str, int]) -> None:
-    """Runs after the others, on their results. The tests of the samples have already asserted that their facts are
-    first."""
+    """This test runs last, on the results of the other tests. The tests of the samples have already
+    asserted that their facts are first."""
     judged = [fault for fault in list(FAULTS)[:12] if fault not in SAMPLE]
     if not set(judged) <= ranks.keys():
         pytest.skip("needs the results of all faults")

@@ -26,8 +26,9 @@ _Exemplars = dict[int, dict[ExactKey, tuple[Exemplar, ...]]]  # by id of a map
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A message for the backend. ``totals`` and ``nanos``: the begin of the next delta, once this report is delivered.
-    ``exemplars``: the exemplars in the message. A report has only exemplars that no delivered report had.
+    """A message for the backend. ``totals`` and ``nanos``: the values and the time from which the next delta counts
+    after the delivery of this report. ``exemplars``: the exemplars in the message. A report has only exemplars that no
+    delivered report had.
     """
 
     message: ResourceMetrics

@@ -32,7 +32,7 @@ final class Entry extends Cells {
     long[] weights;
     /** The {@link Exemplars} by place, allocated for the first one. Code changes it with atomic operations. */
     Object[] exemplars;
-    /** The serial number of the newest entry when this one was last used; only in a map that evicts. */
+    /** The serial number of the newest entry when this entry was last used; only in a map that evicts. */
     long lastUse;
 
     Entry(int slot, int hash, Object a, Object b, Object c, Object d, Object[] all) {

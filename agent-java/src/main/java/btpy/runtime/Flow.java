@@ -14,10 +14,10 @@ final class Flow {
     private static final Object[] NO_RUNS = {};
 
     final long id;
-    /** The number of the flow in which this one began; 0: none. */
+    /** The number of the flow in which this flow began; 0: none. */
     final long parent;
     final long began = System.nanoTime();
-    /** The flow in which this one began, if it is not too deep. */
+    /** The flow in which this flow began, if it is not too deep. */
     final Flow outer;
     private final int depth;
     final SharedValues values = new SharedValues(0);

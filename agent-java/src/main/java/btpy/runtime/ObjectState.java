@@ -104,7 +104,7 @@ final class ObjectState extends WeakReference<Object> {
         return run;
     }
 
-    /** Removes the newest flow, if it is this one. {@code flow}: null stands for none. */
+    /** Removes the newest flow, if it is {@code flow}; null stands for no flow. */
     synchronized void takeBack(Flow flow, ObjectStates table) {
         int lastIndex = firstIndex + count - 1 & waitingRuns.length - 1;
         if (missingRuns > 0) {

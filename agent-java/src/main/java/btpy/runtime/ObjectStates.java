@@ -130,7 +130,7 @@ public final class ObjectStates {
         return run;
     }
 
-    /** Removes the newest of the flows that wait with the object, if it is this one. */
+    /** Removes the newest of the flows that wait with the object, if it is {@code flow}. */
     static void takeBack(Session session, Object object, Flow flow) {
         ObjectState state = find(session, object);
         if (state != null) {

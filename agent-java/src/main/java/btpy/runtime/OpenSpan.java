@@ -3,7 +3,7 @@ package btpy.runtime;
 /** A span that has begun and not ended: one activation of a method of a probe with {@code span(…)}. */
 final class OpenSpan {
     final long id;
-    /** The trace of the application's span in which this one began; null: this span belongs to a trace of btpy. */
+    /** The trace of the application's span in which this span began; null: this span belongs to a trace of btpy. */
     final String traceId;
     /** The application's span that was current; null: there was none. */
     final String applicationSpan;
@@ -11,9 +11,9 @@ final class OpenSpan {
     final OpenSpan parent;
     /** The flags of W3C Trace Context. */
     final int flags;
-    /** The innermost span of btpy below this one on the thread, whether or not it is the parent. */
+    /** The innermost span of btpy below this span on the thread, whether or not it is the parent. */
     final OpenSpan outer;
-    /** The spans of btpy below this one on the thread. */
+    /** The spans of btpy below this span on the thread. */
     final int depth;
     private boolean taken;
 
@@ -34,7 +34,7 @@ final class OpenSpan {
         return first;
     }
 
-    /** The outermost span of btpy among the ancestors of this one. */
+    /** The outermost span of btpy among the ancestors of this span. */
     OpenSpan root() {
         OpenSpan root = this;
         while (root.parent != null) {

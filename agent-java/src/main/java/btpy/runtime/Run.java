@@ -9,7 +9,7 @@ final class Run {
     static final Run NONE = new Run(null, null, 0);
 
     final Flow flow;
-    /** The run that handed the task over; null: the flow began with this one. */
+    /** The run that handed the task over; null: the flow began with this run. */
     final Run origin;
     final long handedOver;
 

@@ -79,7 +79,7 @@ public final class Sampler {
         }
     }
 
-    /** Called before {@link Session#enter}. Returns the number of hits for which this one stands; 0 if it does not fire. */
+    /** Called before {@link Session#enter}. Returns the number of hits that this hit represents; 0: no firing. */
     public static int choose(int site, int probeId) {
         Session session = Session.enter(site, probeId);
         Probe probe = session == null ? null : session.probe(probeId);

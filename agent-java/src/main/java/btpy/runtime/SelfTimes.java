@@ -44,7 +44,7 @@ public final class SelfTimes {
         return OUTERMOST;
     }
 
-    /** Returns {@code duration} without the activations that this one has called. */
+    /** Returns {@code duration} without the time of the activations that this activation has called. */
     public static long of(Session session, int probe, long duration, long token) {
         ThreadTable times = session.selfTimes;
         int entry = times == null || token == NOT_COUNTED ? -1 : times.find(Depths.key(probe));

@@ -725,7 +725,7 @@ public final class Session {
         return probe != null;
     }
 
-    /** Enables the probes with a level from 1 to this one, and disables those with a higher level. */
+    /** Enables the probes with a level from 1 to this level, and disables those with a higher level. */
     public void setLevel(int level) {
         for (Probe probe : probes) {
             if (probe != null && probe.level > 0) {

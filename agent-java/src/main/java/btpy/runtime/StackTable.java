@@ -17,8 +17,8 @@ final class StackTable {
     private static final int MOST_FILTERS = 32;
     private static final int DECIDING = 30;
 
-    // Keys of stored results: the number of frames for stacks, otherwise one of these constants with a filter and the
-    // index of the frame.
+    // Keys of stored results. The key of a stack is its number of frames. The key of a frame consists of one of these
+    // constants, a filter, and the index of the frame.
     private static final int FRAME_KEY = 1 << 30;
     private static final int EXCEPTION_KEY = 1 << 29;
     private static final int FILTER_SHIFT = 12;

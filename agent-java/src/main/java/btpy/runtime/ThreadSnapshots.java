@@ -30,7 +30,7 @@ final class ThreadSnapshots {
         return true;
     }
 
-    /** @return the nanoseconds since the previous sample, for which this one stands; 0 for the first */
+    /** @return the nanoseconds since the previous sample, which this sample represents; 0 for the first */
     long end(long now) {
         long interval = samples == 0 ? 0 : began - lastNanos;
         // The first sample loads classes, and the system may deschedule the thread during any other one. So the shorter
