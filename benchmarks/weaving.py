@@ -3,8 +3,8 @@
     python benchmarks/weaving.py [--quick] [--stdout]
 
 All tools weave the same advice into the same classes, chosen at random from java.base of JDK 17 and a server's jar. The
-measured programs are fresh, and run one after the other in turn. The time runs from their start until everything is
-woven and they have ended; the pass inside them is timed too. btpy weaves in one process, and in as many as there are
+measured programs are fresh, and run one after the other in turn. The benchmark measures the time of each program from
+its start to its end, and the time of its pass over the classes. btpy weaves in one process, and in as many as there are
 cores, as `btpy weave` does. It is also measured compiled by mypyc, if `make compiled` has made that wheel before. ASM
 also keeps running, to show its speed when it is warm. The benchmark needs Maven. It leaves out java.lang.classfile if
 there is no compiler of JDK 24 or later.

@@ -29,7 +29,7 @@ class Screen:
 
     @staticmethod
     def can_be(descriptor: int) -> bool:
-        """Whether it is a terminal that can move its cursor."""
+        """Whether the output is a terminal that can move its cursor."""
         return os.isatty(descriptor) and os.environ.get("TERM", "dumb") not in ("", "dumb")
 
     @property

@@ -77,7 +77,7 @@ class Matching:
         )
 
     def refusal(self, probe: int, refusals: Iterable[Refusal]) -> Refusal | None:
-        """The first of ``refusals`` that is about a method which the probe goes into."""
+        """The first of ``refusals`` about a method of the probe."""
         into = {
             (class_.loaded.name, method.name + method.descriptor)
             for class_ in self.classes

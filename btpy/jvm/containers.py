@@ -83,24 +83,25 @@ class Container:
 
     @property
     def shown_pod(self) -> str:
-        """Its namespace and name, or its uid if the name is not known."""
+        """The namespace and name of the pod, or its uid if the name is not known."""
         named = f"{self.namespace}/{self.pod}" if self.namespace else self.pod
         return named if self.pod else self.pod_uid
 
     @property
     def description(self) -> str:
-        """Its text in lists of messages."""
+        """The text for the container and its pod in lists of messages."""
         container = self.id and f"container {self.short_id}" + (f" {self.name}" if self.name else "")
         return ", ".join(filter(None, (container, self.shown_pod and f"pod {self.shown_pod}")))
 
     def is_called(self, prefix: str, name: str) -> bool:
-        """Whether this is its whole name."""
+        """Whether ``name`` is the whole name or id of the container or pod."""
         if prefix == "pod":
             return name in filter(None, (self.pod, f"{self.namespace}/{self.pod}", self.pod_uid))
         return name in filter(None, (self.id, self.name))
 
     def fits(self, prefix: str, name: str) -> bool:
-        """Whether this is the beginning of its id, or a part of the name of its pod, after its namespace or alone."""
+        """Whether ``name`` is the beginning of the container's id, or a part of its pod's name, with or without the
+        namespace in front."""
         if prefix != "pod":
             return bool(name) and self.id.startswith(name)
         namespace, slash, part = name.rpartition("/")

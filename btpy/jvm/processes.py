@@ -215,12 +215,12 @@ class JvmProcess:
         return containers.read(self.pid, self.root, PROC)
 
     def is_named(self, name: str) -> bool:
-        """Whether it is one of the JVMs that ``name`` means for :func:`find_all`."""
+        """Whether this process is one of the JVMs that ``name`` means for :func:`find_all`."""
         return _is_called(self, name) or _contains(self, name)
 
     @property
     def is_btpys_own(self) -> bool:
-        """Whether it is a helper process of btpy, which uses the Attach API."""
+        """Whether this process is a helper process of btpy, which uses the Attach API."""
         return _ATTACHER in self.command
 
     @property
@@ -319,7 +319,7 @@ def has_ended(process: JvmProcess, within: float) -> bool:
 
 
 def is_stopped(process: JvmProcess) -> bool:
-    """Whether it is stopped until SIGCONT or a debugger continues it."""
+    """Whether the process is stopped until SIGCONT or a debugger continues it."""
     try:
         return _is_stopped(procfs.status(process.pid))
     except OSError:
@@ -331,7 +331,7 @@ def _is_stopped(status: dict[str, str]) -> bool:
 
 
 def _is_place(target: str) -> bool:
-    """Whether it is container/ID or pod/NAME."""
+    """Whether the name is container/ID or pod/NAME."""
     return target.partition("/")[0] in containers.PREFIXES and "/" in target
 
 

@@ -285,7 +285,8 @@ def _number(number: Number, samples: int) -> Number | None:
 
 
 def timestamp(nanos: int) -> str:
-    """ISO 8601, UTC, of ns since 1970. Raises ProtocolError for a time that no calendar has."""
+    """The time ``nanos`` after 1970 in UTC, in the form of ISO 8601. Raises ProtocolError for a time that no calendar
+    has."""
     seconds, rest = divmod(nanos, 10**9)
     try:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"

@@ -42,7 +42,7 @@ SCRIPT = """
 
 
 def run(jdk: int, *, loaded_first: bool) -> None:
-    # A class that is loaded while probes go in waits for the client, which has a thousand methods to weave.
+    # The client weaves a thousand methods. Meanwhile the application loads a class, which waits for the client.
     flags = ["-Xverify:all", "-Xmx128m", f"-Dstall.millis={1_000 if loaded_first else 5_000}"]
     with target(jdk, "Locking", classpath=[compiled([JAVA / "Locking.java"])], flags=flags) as running:
         with Session.attach(running.pid, Limits(class_load_deadline_ms=10_000, event_buffer_bytes=1 << 20)) as session:

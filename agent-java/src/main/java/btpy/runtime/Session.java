@@ -426,7 +426,8 @@ public final class Session {
             Interruptions interruptions = probe.interruptions;
             synchronized (interruptions) {
                 errors.count(probeId, at, ErrorTable.kindOf(t), t);
-                interruptions.firings++; // no call between the two, so that both are counted or neither
+                // There is no call between the two counts, so no error can prevent only the second.
+                interruptions.firings++;
             }
         } else {
             errors.count(probeId, at, ErrorTable.kindOf(t), t);

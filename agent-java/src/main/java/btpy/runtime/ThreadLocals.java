@@ -30,7 +30,7 @@ final class ThreadLocals {
         }
     }
 
-    /** The value that this thread has; null: none, or this JDK keeps them elsewhere. */
+    /** The value that this thread has; null if it has none, or if the fields of this JDK are unknown. */
     static Object get(ThreadLocal<?> local) {
         if (!READABLE) {
             return null;

@@ -33,8 +33,8 @@ final class ThreadSnapshots {
     /** @return the nanoseconds since the previous sample, which this sample represents; 0 for the first */
     long end(long now) {
         long interval = samples == 0 ? 0 : began - lastNanos;
-        // The first sample loads classes, and the system may deschedule the thread during any other one. So the shorter
-        // of the last two is the cost of a sample.
+        // The first sample loads classes, and the system may deschedule the thread during any other sample. So
+        // the shorter of the last two samples gives the cost of a sample.
         long previousCost = lastCost;
         lastCost = now - began;
         long cost = samples == 0 ? 0 : samples == 1 ? lastCost : Math.min(lastCost, previousCost);
