@@ -121,7 +121,7 @@ class Node:
             yield running
 
     def signal(self, number: int, containing: str) -> list[int]:
-        """Sends a signal to the processes whose command lines contain this text; their pids in the machine."""
+        """Sends a signal to the processes whose command lines contain this text. Returns their pids in the machine."""
         pids = [pid for pid, line in self.commands.items() if containing in line]
         if pids:
             self.run("kill", f"-{number}", *map(str, pids))

@@ -211,7 +211,7 @@ def _write_jfr(emitter: Emitter, node: WriteJfr) -> None:
 
 
 def _stored_field(emitter: Emitter, value: Expr, type_: Type, descriptor: str) -> int:
-    """Evaluates into a fresh local that holds the value of a field."""
+    """Evaluates ``value``, which a field gets, and stores it in a new local. Returns the slot of the local."""
     code = emitter.code
     if type_.kind is Kind.STRING:
         emitter.load_session()

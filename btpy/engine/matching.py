@@ -300,8 +300,8 @@ def doubtful(
 
 
 def _abstract_methods(attachment: MethodAttachment, classes: Sequence[MatchedClass]) -> tuple[str, list[str]] | None:
-    """The interface that the pattern names, and those matching methods of it that have no code. None if it has none, or
-    if the probe is in other classes, too. ``classes``: the classes with the probe.
+    """The interface that the pattern names, and its matching methods without code. None if there are none, or if the
+    probe is in other classes, too. ``classes``: the classes with the probe.
     """
     first = classes[0]
     is_exact = all(pattern.kind is ClassPatternKind.EXACT for text in attachment.classes for pattern in text.classes)

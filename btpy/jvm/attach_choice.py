@@ -32,8 +32,8 @@ class AttachChoice:
 
 
 def choose(process: JvmProcess, method: AttachMethod = AttachMethod.AUTO) -> AttachChoice:
-    """Raises AttachError: The error if the user asks for JPYPE, but it cannot reach the JVM (BT527), or there is no
-    Java (BT510)."""
+    """The way to attach to the process. Raises AttachError if the user asks for JPYPE, but JPYPE cannot reach the JVM
+    (BT527), or there is no Java (BT510)."""
     if method is AttachMethod.DIRECT:
         return AttachChoice(True, _REQUESTED, is_fixed=True)
     is_fixed = method is AttachMethod.JPYPE

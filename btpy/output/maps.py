@@ -221,7 +221,7 @@ class MapText:
         return self._columns(drawn, to_the_right=False)
 
     def cells(self, map_: Map, value: Aggregate | Value, unit: str = "") -> list[str]:
-        """A value in a few words; the first may be a stack of several lines."""
+        """The cells that show a value; the first cell may be a stack of several lines."""
         kind = _unit_kind(map_)
         about = "" if map_.estimated is None else self._style.about
         equals = about or "="

@@ -55,7 +55,7 @@ def test_unguarded_methods_call_nothing_traceable(classes: Path) -> None:
     assert roots <= graph.keys()
     assert len(roots) > 30
     # These methods have their own guard: searches for keys of other types, and the parents of spans. The Memory class
-    # of JDK 12 and later stands for both versions of it.
+    # of JDK 12 and later stands for both versions of the class.
     guarded = {"Aggregation.claim", "Keys.same", "Keys.hash", "Keys.store", "Spans.open"}
     pending = sorted(roots)
     visited_methods: set[str] = set()

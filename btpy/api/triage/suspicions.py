@@ -1,4 +1,4 @@
-"""The suspicions: for each subject, the facts that the measurements of it give. The judge compares and ranks them."""
+"""The suspicions: the facts about each subject that follow from its measurements. The judge compares and ranks them."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _storage(name: nodes.Identifier, arguments: Sequence[nodes.Argument]) -> Dec
 
 
 def apply(declared: DeclaredMap, used: Map, first: nodes.MapReference, report: Report) -> Map:
-    """The map by its declaration; ``first``: where it is first assigned."""
+    """The map with the key types and the storage of its declaration. ``first``: the place of its first assignment."""
     place = Label(declared.tree.name.span, "declared here")
     if used.keys != len(declared.keys):
         report(

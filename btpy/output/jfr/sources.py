@@ -35,8 +35,9 @@ _PROBE = Column("probe", "probe")
 
 
 class Source(NamedTuple):
-    """The common part of the events of one name. ``threaded``: each belongs to a thread. ``stack``: the column that is
-    the stack trace of the event, if the script determines one. ``duration``: the column that is its duration."""
+    """The common part of the events of one name. ``threaded``: whether each event belongs to a thread. ``stack``:
+    the column that is the stack trace of the event, if the script determines one. ``duration``: the column that is the
+    duration of the event."""
 
     name: str
     label: str
