@@ -137,7 +137,10 @@ def _host_roots(pid: int, proc: Path) -> list[Path]:
     machine. Process 1 has it, or the oldest ancestor of the process, such as the part of containerd that holds the
     container.
     """
-    return [Path("/"), *(proc / str(each) / "root" for each in (1, _oldest(pid, proc)) if _is_of_host(each, proc))][:2]
+    if _is_of_host(1, proc):
+        return [Path("/"), proc / "1" / "root"]
+    ancestor = _oldest(pid, proc)
+    return [Path("/"), proc / str(ancestor) / "root"] if _is_of_host(ancestor, proc) else [Path("/")]
 
 
 def _is_of_host(pid: int, proc: Path) -> bool:

@@ -96,8 +96,8 @@ def oom_kills(pid: int, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> tuple[t
     """Files in which the kernel counts the processes of a control group that it has killed for lack of memory, and
     these counts now."""
     groups = _text(proc / str(pid) / "cgroup")
-    files = [directory / "memory.events" for directory in _directories(groups, "", cgroups)]
-    files += [directory / "memory.oom_control" for directory in _directories(groups, "memory", cgroups)]
+    files = [directory / "memory.events" for directory in group_directories(groups, "", cgroups)]
+    files += [directory / "memory.oom_control" for directory in group_directories(groups, "memory", cgroups)]
     return tuple((path, count) for path in files if (count := oom_kills_in(path)) is not None)
 
 
@@ -110,13 +110,13 @@ def _group_memory(groups: str, cgroups: Path) -> Iterator[Limit]:
     """The nearest limit of its control group and those above."""
     limits = [
         limit
-        for directory in _directories(groups, "", cgroups)
+        for directory in group_directories(groups, "", cgroups)
         if (limit := _memory_of(directory, "memory.max", "memory.current", ("inactive_file", "active_file")))
     ]
     reclaimable = ("total_inactive_file", "total_active_file")
     limits += [
         limit
-        for directory in _directories(groups, "memory", cgroups)
+        for directory in group_directories(groups, "memory", cgroups)
         if (limit := _memory_of(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", reclaimable))
     ]
     if limits:
@@ -143,7 +143,7 @@ def _memory_of(directory: Path, limit: str, usage: str, reclaimable: tuple[str, 
 
 def _group_threads(groups: str, cgroups: Path) -> Iterator[Limit]:
     limits = []
-    for directory in (*_directories(groups, "", cgroups), *_directories(groups, "pids", cgroups)):
+    for directory in (*group_directories(groups, "", cgroups), *group_directories(groups, "pids", cgroups)):
         most, used = _number(directory / "pids.max"), _number(directory / "pids.current")
         if most is not None and used is not None:
             remedy = "allow the container or service more threads (docker update --pids-limit, TasksMax=)"
@@ -195,8 +195,9 @@ def _address_space(status: str, limits_: str) -> Iterator[Limit]:
         )
 
 
-def _directories(groups: str, controller: str, cgroups: Path) -> list[Path]:
-    """Directories of the control group and of the groups above it. ``controller``: the controller of version 1; empty
+def group_directories(groups: str, controller: str, cgroups: Path) -> list[Path]:
+    """Directories of the control group and of the groups above it, the innermost first. ``groups``: the text of
+    ``/proc/PID/cgroup``. ``controller``: the controller of version 1; empty
     for version 2.
     """
     match = re.search(rf"^\d+:(?:[\w=]+,)*{controller}(?:,[\w=]+)*:(/.*)$", groups, re.MULTILINE)

@@ -296,8 +296,8 @@ def series(values: Sequence[int], first_ms: int, last_ms: int) -> dict[str, Any]
 
 @dataclass(frozen=True)
 class Padded:
-    """Equal to the sums of three hours, of which the first is 0: a run is shorter than an hour, but may touch two
-    hours."""
+    """Equal to the sums of three hours if their total is right and the first sum is 0. A run is shorter than an hour,
+    so it touches at most two of them."""
 
     total: int
 

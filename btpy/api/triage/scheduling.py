@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from btpy.dataclass import dataclass
+from btpy.jvm.process_limits import group_directories
 
 _CONTROLLERS = Path("/sys/fs/cgroup")
 
@@ -44,24 +44,13 @@ def scheduling_of(pid: int, proc: Path = Path("/proc"), controllers: Path = _CON
 
 def _cpu_stat(pid: int, proc: Path, controllers: Path) -> str:
     """Searches the groups of the process: the text of the first ``cpu.stat`` with periods."""
-    for directory in _groups(_text(proc / str(pid) / "cgroup"), controllers):
-        text = _text(directory / "cpu.stat")
-        if "nr_periods" in text:
-            return text
+    groups = _text(proc / str(pid) / "cgroup")
+    for controller in ("", "cpu"):  # version 2, and version 1
+        for directory in group_directories(groups, controller, controllers):
+            text = _text(directory / "cpu.stat")
+            if "nr_periods" in text:
+                return text
     return ""
-
-
-def _groups(text: str, controllers: Path) -> Iterator[Path]:
-    """The directories of the groups in ``/proc/PID/cgroup``, also of version 1; inner groups come before outer
-    groups."""
-    for line in text.splitlines():
-        _, names, path = line.split(":", 2)
-        if names and "cpu" not in names.split(","):
-            continue
-        root = controllers / "cpu" if names else controllers
-        parts = [part for part in path.split("/") if part]
-        for depth in range(len(parts), -1, -1):
-            yield root.joinpath(*parts[:depth])
 
 
 def _text(path: Path) -> str:

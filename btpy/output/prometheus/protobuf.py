@@ -71,26 +71,27 @@ def _without(labels: Mapping[str, str], own_label: str) -> dict[str, str]:
     return {name: value for name, value in labels.items() if name != own_label}
 
 
-def _fill_summary(summary: Any, own: Sequence[FamilySample]) -> None:
+def _fill_totals(message: Any, own: Sequence[FamilySample]) -> Iterable[FamilySample]:
+    """Fills in the number and the sum of a summary or histogram, and yields the other samples."""
     for sample in own:
         if sample.suffix == "_count":
-            summary.sample_count = _count(sample.value)
+            message.sample_count = _count(sample.value)
         elif sample.suffix == "_sum":
-            summary.sample_sum = sample.value
+            message.sample_sum = sample.value
         else:
-            summary.quantile.add(quantile=float(sample.labels["quantile"]), value=sample.value)
+            yield sample
+
+
+def _fill_summary(summary: Any, own: Sequence[FamilySample]) -> None:
+    for sample in _fill_totals(summary, own):
+        summary.quantile.add(quantile=float(sample.labels["quantile"]), value=sample.value)
 
 
 def _fill_histogram(histogram: Any, own: Sequence[FamilySample]) -> None:
-    for sample in own:
-        if sample.suffix == "_count":
-            histogram.sample_count = _count(sample.value)
-        elif sample.suffix == "_sum":
-            histogram.sample_sum = sample.value
-        else:
-            bucket = histogram.bucket.add(cumulative_count=_count(sample.value), upper_bound=float(sample.labels["le"]))
-            if sample.exemplar is not None:
-                _fill_exemplar(bucket.exemplar, sample.exemplar)
+    for sample in _fill_totals(histogram, own):
+        bucket = histogram.bucket.add(cumulative_count=_count(sample.value), upper_bound=float(sample.labels["le"]))
+        if sample.exemplar is not None:
+            _fill_exemplar(bucket.exemplar, sample.exemplar)
 
 
 def _fill_native(histogram: Any, native: NativeHistogram, own: Sequence[FamilySample]) -> None:

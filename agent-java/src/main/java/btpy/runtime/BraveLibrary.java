@@ -12,8 +12,6 @@ final class BraveLibrary extends TraceLibrary {
     /** {@code InternalPropagation.FLAG_SAMPLED}. */
     private static final int SAMPLED = 2;
 
-    private static final Long SET = Long.valueOf(1);
-    private static final Long CLEAR = Long.valueOf(0);
     private static final int MOST_EXTRAS = 16;
     private static final int MOST_FIELDS = 256;
 
@@ -60,8 +58,8 @@ final class BraveLibrary extends TraceLibrary {
     @Override
     Object flags(Object ids) {
         Layout layout = Layouts.of(ids);
-        int field = layout.find("flags");
-        if (field < 0 || layout.types[field] != 'I') {
+        int field = layout.find("flags", 'I');
+        if (field < 0) {
             return null;
         }
         return (MEMORY.getInt(ids, layout.offsets[field]) & SAMPLED) != 0 ? SET : CLEAR;

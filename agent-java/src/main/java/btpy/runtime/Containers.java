@@ -379,16 +379,14 @@ final class Containers {
     }
 
     private static Object reference(Layout layout, Object o, int field) {
-        int fieldIndex = field < layout.shape.fields.length ? layout.find(layout.shape.fields[field]) : -1;
-        return fieldIndex < 0 || layout.types[fieldIndex] != 'L' ? null
-                : MEMORY.getReference(o, layout.offsets[fieldIndex]);
+        int fieldIndex = field < layout.shape.fields.length ? layout.find(layout.shape.fields[field], 'L') : -1;
+        return fieldIndex < 0 ? null : MEMORY.getReference(o, layout.offsets[fieldIndex]);
     }
 
     private static Object reference(Object o, String field) {
         Layout layout = Layouts.of(o);
-        int fieldIndex = layout.find(field);
-        return fieldIndex < 0 || layout.types[fieldIndex] != 'L' ? null
-                : MEMORY.getReference(o, layout.offsets[fieldIndex]);
+        int fieldIndex = layout.find(field, 'L');
+        return fieldIndex < 0 ? null : MEMORY.getReference(o, layout.offsets[fieldIndex]);
     }
 
     private static long integer(Layout layout, Object o, int field) {

@@ -11,9 +11,6 @@ final class DatadogLibrary extends TraceLibrary {
     /** {@code PrioritySampling.UNSET}: the agent often decides when the first span of the trace ends. */
     private static final int UNDECIDED = -128;
 
-    private static final Long SET = Long.valueOf(1);
-    private static final Long CLEAR = Long.valueOf(0);
-
     /** The largest number of values of one context. */
     private static final int MOST_VALUES = 32;
 
@@ -93,6 +90,12 @@ final class DatadogLibrary extends TraceLibrary {
         return value != null && ids.read(value) != KnownField.UNKNOWN;
     }
 
+    /** The value of the field; null also for null, and for an object of a class that btpy does not know. */
+    private static Object read(KnownField field, Object object) {
+        Object result = object == null ? null : field.read(object);
+        return result == KnownField.UNKNOWN ? null : result;
+    }
+
     /** The value of the field. Null, with a warning, for an object of a class that btpy does not know. */
     private static Object known(KnownField field, Object object, Session session, int probe, int at) {
         Object result = field.read(object);
@@ -115,8 +118,8 @@ final class DatadogLibrary extends TraceLibrary {
 
     @Override
     String traceId(Object context) {
-        Object id = traceId.read(context);
-        if (id == null || id == KnownField.UNKNOWN) {
+        Object id = read(traceId, context);
+        if (id == null) {
             return null;
         }
         char[] digits = new char[ID];
@@ -139,13 +142,11 @@ final class DatadogLibrary extends TraceLibrary {
     /** The first span of the trace has the decision. */
     @Override
     Object flags(Object context) {
-        Object trace = collector.read(context);
-        Object first = trace == null || trace == KnownField.UNKNOWN ? null : root.read(trace);
-        Object itsContext = first == null || first == KnownField.UNKNOWN ? null : ids.read(first);
-        Object decider = itsContext == null || itsContext == KnownField.UNKNOWN ? context : itsContext;
+        Object ofFirst = read(ids, read(root, read(collector, context)));
+        Object decider = ofFirst == null ? context : ofFirst;
         Layout layout = Layouts.of(decider);
-        int field = layout.find("samplingPriority");
-        if (field < 0 || layout.types[field] != 'I') {
+        int field = layout.find("samplingPriority", 'I');
+        if (field < 0) {
             return null;
         }
         int priority = MEMORY.getInt(decider, layout.offsets[field]);
@@ -155,8 +156,8 @@ final class DatadogLibrary extends TraceLibrary {
     @Override
     String baggage(Session session, String key, int probe, int at) {
         Object context = current(session, probe, at);
-        Object map = context == null ? null : items.read(context);
-        if (map == null || map == KnownField.UNKNOWN) {
+        Object map = read(items, context);
+        if (map == null) {
             return null;
         }
         Object inner = LoggingLibrary.unwrap(map);

@@ -325,8 +325,7 @@ public final class Elements {
 
     private static Object field(Object o, String name) {
         Layout layout = Layouts.of(o);
-        int fieldIndex = layout.find(name);
-        return fieldIndex < 0 || layout.types[fieldIndex] != 'L' ? null
-                : MEMORY.getReference(o, layout.offsets[fieldIndex]);
+        int fieldIndex = layout.find(name, 'L');
+        return fieldIndex < 0 ? null : MEMORY.getReference(o, layout.offsets[fieldIndex]);
     }
 }

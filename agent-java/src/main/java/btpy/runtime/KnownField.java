@@ -52,8 +52,8 @@ final class KnownField {
         String name = ClassNames.of(type);
         Layout layout = Layouts.of(type);
         for (int i = 0; i < rows.length; i += 2) {
-            int field = isOrEndsIn(name, rows[i]) ? layout.find(rows[i + 1]) : -1;
-            if (field >= 0 && layout.types[field] == 'L') {
+            int field = isOrEndsIn(name, rows[i]) ? layout.find(rows[i + 1], 'L') : -1;
+            if (field >= 0) {
                 return layout.offsets[field];
             }
         }

@@ -147,6 +147,12 @@ final class Layout extends WeakReference<Class<?>> {
         return -1;
     }
 
+    /** @return −1 if there is no such field of this type */
+    int find(String name, char type) {
+        int field = find(name);
+        return field >= 0 && types[field] == type ? field : -1;
+    }
+
     /** Returns the value in a type of the language: Long, Double, Boolean, Character or the reference. */
     Object read(Object target, int field) {
         long offset = offsets[field];

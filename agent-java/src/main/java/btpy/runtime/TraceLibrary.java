@@ -11,6 +11,9 @@ abstract class TraceLibrary {
     static final int SPAN_ID = 16;
 
     private static final Memory MEMORY = Memory.instance();
+    static final Long SET = Long.valueOf(1);
+    static final Long CLEAR = Long.valueOf(0);
+
     private static final char[] HEX = {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
 
     /** The place of the library's thread-local, or of the object that leads to it. */
@@ -43,8 +46,8 @@ abstract class TraceLibrary {
     /** Writes the 16 digits of a field of type {@code long}. False: the object has no such field. */
     static boolean writeHex(Object ids, String field, char[] digits, int from) {
         Layout layout = Layouts.of(ids);
-        int fieldIndex = layout.find(field);
-        if (fieldIndex < 0 || layout.types[fieldIndex] != 'J') {
+        int fieldIndex = layout.find(field, 'J');
+        if (fieldIndex < 0) {
             return false;
         }
         long id = MEMORY.getLong(ids, layout.offsets[fieldIndex]);
