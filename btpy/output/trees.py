@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from btpy.events.call_tasks import node_of, with_tasks
-from btpy.events.calltree import Call, CallTrees, MergedTrees
+from btpy.events.calltree import MAX_THREADS, Call, CallTrees, MergedTrees
 from btpy.events.records import Record
 from btpy.events.requests import Run
 from btpy.model.templates import TemplateKind
@@ -23,6 +23,9 @@ _ROOT = "root"
 call began. Before this record, the probe sends a record for each task that another thread ran for the call. Records of
 other probes are calls.
 """
+
+MAX_RUNS = 256
+"""The largest number of tasks of one call. The script sends no more; another target could."""
 
 
 class TreeWriter(SilentWriter):
@@ -50,7 +53,7 @@ class TreeWriter(SilentWriter):
     def records(self, records: Sequence[Record]) -> None:
         for record in records:
             if template_of(self._context, record).kind is TemplateKind.EMIT:
-                self._runs.setdefault(record.tid, []).append(_run(record))
+                self._add_run(record)
             elif self._context.outline.probes[record.probe].name == _ROOT:
                 self._root(record)
             else:
@@ -60,6 +63,13 @@ class TreeWriter(SilentWriter):
                 caller, threw = (site.class_name, site.method), str(failed or "")
                 call = Call(site.target_class, site.member, site.line, record.nanos, duration, threw, caller)
                 self._trees.ended(record.tid, call)
+
+    def _add_run(self, record: Record) -> None:
+        if record.tid not in self._runs and len(self._runs) >= MAX_THREADS:
+            del self._runs[next(iter(self._runs))]
+        runs = self._runs.setdefault(record.tid, [])
+        if len(runs) < MAX_RUNS:
+            runs.append(_run(record))
 
     def _root(self, record: Record) -> None:
         site = self._context.sites[record.site]
