@@ -116,7 +116,8 @@ from btpy.model.source import Source
 text = Path(sys.argv[1]).read_text()
 import btpy.classfile.reader, btpy.plan.planner
 from btpy.codegen.advice import HandlerFactory
-from btpy.lang.check.checker import bind, check_source
+from btpy.lang.check.binding import bind
+from btpy.lang.check.checker import check_source
 from tests.lang.trees import shape
 
 def compiled():
