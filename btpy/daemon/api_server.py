@@ -6,17 +6,18 @@ are bounded and checked, and no text of the server gets into a message.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
 import ssl
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from btpy.dataclass import dataclass
+from btpy.deadline import Deadline
 from btpy.errors import BtpyError, UsageError
 
 NODE_VARIABLE = "BTPY_NODE"
@@ -24,7 +25,7 @@ ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where kubelet writes the token of the account and the certificate of the API server."""
 
 _METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-_STEP_SECONDS, _ALL_SECONDS = 5.0, 20.0  # for a step of the connection, and for a whole answer
+_STEP_SECONDS, _ALL_SECONDS = 5.0, 20.0  # for a step of the connection, and for a request with its whole answer
 _MOST_BYTES, _MOST_TOKEN, _MOST_PODS = 16 << 20, 64 << 10, 5000
 _PIECE = 64 << 10
 
@@ -110,10 +111,11 @@ class ApiServer:
         return pods
 
     def _answer(self) -> bytes:
-        connection = self._connection()
-        try:
+        with Deadline(_ALL_SECONDS) as deadline, contextlib.closing(self._connection()) as connection:
             # kubelet replaces the token before it expires.
             headers = {"Authorization": f"Bearer {self._token()}", "Accept": _METADATA, "User-Agent": "btpy"}
+            connection.connect()
+            deadline.watch(connection.sock)
             connection.request("GET", f"/api/v1/pods?{urlencode(self._query())}", headers=headers)
             with connection.getresponse() as response:
                 if response.status in _TOO_OLD:
@@ -122,8 +124,6 @@ class ApiServer:
                     reason = _REASONS.get(response.status, f"status {response.status}")
                     raise ApiServerError(f"the API server refuses to list pods: {reason}")
                 return _body(response)
-        finally:
-            connection.close()
 
     def _query(self) -> dict[str, str]:
         query = {"fieldSelector": f"spec.nodeName={self._access.node}", "resourceVersion": self._version}
@@ -144,14 +144,11 @@ class ApiServer:
 
 
 def _body(response: http.client.HTTPResponse) -> bytes:
-    deadline = time.monotonic() + _ALL_SECONDS
     body = bytearray()
     while piece := response.read1(_PIECE):
         body += piece
         if len(body) > _MOST_BYTES:
             raise ApiServerError(f"the answer of the API server is larger than {_MOST_BYTES >> 20} MiB")
-        if time.monotonic() > deadline:
-            raise ApiServerError(f"the answer of the API server takes longer than {_ALL_SECONDS:.0f} s")
     if response.length:
         raise ApiServerError("the answer of the API server is cut off")
     return bytes(body)

@@ -7,6 +7,7 @@ import json
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,14 +21,16 @@ NODE = "node-1"
 
 @dataclass
 class FakeApiServer:
-    """``pods``: the metadata of each. ``status``, ``body``: what it answers instead, if they are set. ``faults``: the
-    wrong parts of requests. ``account``: the directory of the service account."""
+    """``pods``: the metadata of each. ``status``, ``body``: what it answers instead, if they are set. ``trickled``: the
+    beginning of an answer that continues with a byte now and then, without an end. ``faults``: the wrong parts of
+    requests. ``account``: the directory of the service account."""
 
     account: Path
     port: int = 0
     pods: list[dict[str, Any]] = field(default_factory=list)
     status: int = 200
     body: bytes | None = None
+    trickled: bytes | None = None
     version: str = "4711"
     versions: list[str] = field(default_factory=list)  # that were asked for
     faults: list[str] = field(default_factory=list)
@@ -83,6 +86,11 @@ def fake_api_server(directory: Path) -> Iterator[FakeApiServer]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status, body = running.answer(self.path, self.headers)
+            if running.trickled is not None:
+                self.wfile.write(running.trickled)
+                while True:
+                    self.wfile.write(b"7")
+                    time.sleep(0.05)
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

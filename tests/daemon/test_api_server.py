@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 import ssl
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,9 +105,31 @@ def test_a_server_that_does_not_answer(fake: FakeApiServer, monkeypatch: pytest.
     closed = ApiServer(Access("127.0.0.1", 1, fake.account, "node-1"))
     with pytest.raises(ApiServerError, match="does not answer: connection refused"):
         closed.pods()
-    monkeypatch.setattr(api_server, "_STEP_SECONDS", 0.0001)
-    with pytest.raises(ApiServerError, match="does not answer"):
-        asked(fake).pods()
+    monkeypatch.setattr(api_server, "_STEP_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        server = ApiServer(Access("127.0.0.1", silent.getsockname()[1], fake.account, "node-1"))
+        with pytest.raises(ApiServerError, match="does not answer: time-out"):
+            server.pods()
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [b"", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b"HTTP/1.0 200 OK\r\n\r\n"],
+    ids=["status", "header", "body", "body without a length"],
+)
+def test_a_server_that_sends_a_byte_now_and_then(
+    fake: FakeApiServer, beginning: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No step takes long, but all together would."""
+    monkeypatch.setattr(api_server, "_ALL_SECONDS", 0.5)
+    fake.trickled = beginning
+    server = asked(fake)
+    begun = time.monotonic()
+    with pytest.raises(ApiServerError, match="does not answer: time-out"):
+        server.pods()
+    assert time.monotonic() - begun < 5
+    fake.trickled = None
+    assert server.pods().keys() == {UID}
 
 
 def test_a_server_of_another_authority_gets_no_token(fake: FakeApiServer) -> None:

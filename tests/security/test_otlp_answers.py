@@ -253,6 +253,27 @@ def test_a_slow_handshake_does_not_use_up_the_deadline(monkeypatch: pytest.Monke
     assert outcome == Repeatable("no answer in time")
 
 
+def trickling(beginning: bytes) -> Callable[[socket.socket], None]:
+    def serve(connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(beginning)
+        while True:
+            connection.sendall(b"7")
+            time.sleep(0.05)
+
+    return serve
+
+
+@pytest.mark.parametrize("beginning", [HEAD + b"X: ", b"HTTP/1.0 200 OK\r\n\r\n"], ids=["header", "body"])
+def test_an_answer_that_the_deadline_cuts_off_does_not_count(beginning: bytes) -> None:
+    """What has arrived until then looks like a whole answer. In HTTP 1.0, a body ends with the connection."""
+    with server(trickling(beginning)) as port:
+        began = time.monotonic()
+        outcome = Transport(endpoint(f"http://127.0.0.1:{port}")).post(b"x")
+    assert outcome == Repeatable("no answer in time")
+    assert time.monotonic() - began < 30
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_records_are_counted_when_a_sender_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the thread of a sender ends for any reason, its records are not reported as delivered."""

@@ -6,17 +6,14 @@ connections may be repeated, after the time of ``Retry-After``; other requests m
 
 from __future__ import annotations
 
-import contextlib
 import email.utils
 import gzip
 import http.client
-import socket
 import ssl
-import threading
 import time
-from collections.abc import Iterator
 from typing import NamedTuple
 
+from btpy.deadline import Deadline
 from btpy.distribution import version
 from btpy.errors import UsageError
 from btpy.output.otlp.settings import Credentials, Endpoint
@@ -59,15 +56,16 @@ class Transport:
         self._tls = _tls(endpoint.credentials) if endpoint.url.scheme == "https" else None
         self._connection: http.client.HTTPConnection | None = None
         self._answer = bytearray(_MOST_ANSWER)
-        self._timed_out = self._aborted = False
+        self._deadline: Deadline | None = None  # of the last request
+        self._aborted = False
 
     def post(self, body: bytes) -> Outcome:
         """Sends a message and waits for the answer, for the timeout of the endpoint at most."""
         if self._aborted:
             return Repeatable("btpy is ending")
         try:
-            with self._deadline():
-                return self._exchange(body)
+            with Deadline(self.endpoint.timeout) as self._deadline:
+                return self._exchange(body, self._deadline)
         except (OSError, http.client.HTTPException, ValueError) as cause:
             self.close()
             if isinstance(cause, ssl.SSLCertVerificationError):
@@ -77,16 +75,20 @@ class Transport:
     def abort(self) -> None:
         """Ends the current request, and prevents further ones."""
         self._aborted = True
-        self._shut_down()
+        if self._deadline is not None:
+            self._deadline.expire()
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
 
-    def _exchange(self, body: bytes) -> Outcome:
+    def _exchange(self, body: bytes, deadline: Deadline) -> Outcome:
         endpoint = self.endpoint
         connection = self._connection or self._connect()
+        deadline.watch(connection.sock)
+        if self._aborted:
+            raise TimeoutError
         headers = {
             "Content-Type": "application/x-protobuf",
             "User-Agent": f"OTel-OTLP-Exporter-btpy/{version()}",
@@ -114,11 +116,10 @@ class Transport:
         """
         count = response.readinto(self._answer)
         if response.length and count < _MOST_ANSWER:
-            raise TimeoutError  # the deadline has closed the connection
+            raise TimeoutError  # the server or the deadline has closed the connection
         return bytes(self._answer[:count])
 
     def _connect(self) -> http.client.HTTPConnection:
-        """Raises TimeoutError if the deadline passes or the export is aborted meanwhile."""
         url, timeout = self.endpoint.url, self.endpoint.timeout
         host = url.hostname or ""
         if self._tls is None:
@@ -127,34 +128,7 @@ class Transport:
             connection = http.client.HTTPSConnection(host, self.endpoint.port, timeout=timeout, context=self._tls)
         self._connection = connection
         connection.connect()
-        if self._timed_out or self._aborted:
-            raise TimeoutError
         return connection
-
-    @contextlib.contextmanager
-    def _deadline(self) -> Iterator[None]:
-        """Closes the connection at the timeout. The timeout of a socket is not enough: it applies to a single call, so
-        a server could send a byte a second forever.
-        """
-        self._timed_out = False
-        timer = threading.Timer(self.endpoint.timeout, self._time_out)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-    def _time_out(self) -> None:
-        self._timed_out = True
-        self._shut_down()
-
-    def _shut_down(self) -> None:
-        connection = self._connection
-        sock = None if connection is None else connection.sock
-        if sock is not None:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
 
 
 def _tls(credentials: Credentials) -> ssl.SSLContext:
