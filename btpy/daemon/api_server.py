@@ -35,6 +35,11 @@ _TOKEN = r"[A-Za-z0-9._~+/=-]+"
 _VERSION = r"[A-Za-z0-9]{1,64}"
 _UID = r"[A-Za-z0-9-]{1,64}"
 
+_MIRROR = "kubernetes.io/config.mirror"
+"""kubelet starts static pods from files, and makes a pod of its own in the API server for each, the mirror. It copies
+labels and annotations into the mirror. This annotation has the uid of the static pod, which its control groups have.
+"""
+
 _REASONS = {
     401: "the token of the service account is not valid",
     403: "the service account must not list pods; examples/kubernetes/daemonset.yaml has the ClusterRole for it",
@@ -99,7 +104,8 @@ class ApiServer:
         self._version = "0"  # any state that the server has in its memory, so that etcd is not asked
 
     def pods(self) -> dict[str, PodMetadata]:
-        """The pods of the node by uid, never older than in the last answer. Raises ApiServerError."""
+        """The pods of the node by uid, never older than in the last answer. A static pod has its own uid and that of
+        its mirror. Raises ApiServerError."""
         try:
             answer = self._answer()
         except (OSError, http.client.HTTPException) as cause:
@@ -173,15 +179,19 @@ def _pods(answer: bytes) -> tuple[str, dict[str, PodMetadata]]:
     items = parsed.get("items") if isinstance(parsed, dict) else None
     if not isinstance(items, list) or len(items) > _MOST_PODS:
         raise ApiServerError(f"the answer of the API server is no list of up to {_MOST_PODS} pods")
-    pods = {}
+    pods, static_pods = {}, {}
     for item in items:
         metadata = _object(item, "metadata")
         uid, namespace = metadata.get("uid"), metadata.get("namespace")
         if not isinstance(uid, str) or not re.fullmatch(_UID, uid) or not isinstance(namespace, str):
             raise ApiServerError("the answer of the API server has a pod without uid or namespace")
-        pods[uid] = PodMetadata(namespace, _texts(metadata, "labels"), _texts(metadata, "annotations"))
+        pod = PodMetadata(namespace, _texts(metadata, "labels"), _texts(metadata, "annotations"))
+        pods[uid] = pod
+        if re.fullmatch(_UID, mirrored := pod.annotations.get(_MIRROR, "")):
+            static_pods[mirrored] = pod
+    # Whoever may create pods may write the annotation, too. So no pod replaces another one by it.
     version = _object(parsed, "metadata").get("resourceVersion")
-    return version if isinstance(version, str) and re.fullmatch(_VERSION, version) else "0", pods
+    return version if isinstance(version, str) and re.fullmatch(_VERSION, version) else "0", static_pods | pods
 
 
 def _object(value: Any, name: str) -> dict[str, Any]:

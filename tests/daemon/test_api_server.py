@@ -18,6 +18,8 @@ from btpy.errors import UsageError
 from tests.daemon.api_server import FakeApiServer, fake_api_server
 
 UID = "0b7d3c1e-5a0f-4f39-9a53-1f6f0a6c4711"
+STATIC_UID = "74b2f0e6a1c94d53b8e07c1d6f3a9e25"
+MIRROR = "kubernetes.io/config.mirror"
 
 
 @pytest.fixture
@@ -94,6 +96,28 @@ def test_a_false_answer(fake: FakeApiServer, body: bytes, message: str) -> None:
     fake.body = body
     with pytest.raises(ApiServerError, match=message):
         asked(fake).pods()
+
+
+def test_a_static_pod_is_listed_with_the_uid_of_its_control_groups(fake: FakeApiServer) -> None:
+    labels = {"app": "stock"}
+    mirror = fake.add("0b7d3c1e-0000-4f39-9a53-1f6f0a6c4711", labels=labels, annotations={MIRROR: STATIC_UID})
+    assert asked(fake).pods()[STATIC_UID] == PodMetadata("prod", labels, mirror["annotations"])
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_false_mirror_does_not_replace_a_pod(fake: FakeApiServer, is_first: bool) -> None:
+    fake.add("false", labels={"app": "stock"}, annotations={MIRROR: UID})
+    if is_first:
+        fake.pods.reverse()
+    pods = asked(fake).pods()
+    assert pods.keys() == {UID, "false"}
+    assert pods[UID].labels == {"app": "shop"}
+
+
+@pytest.mark.parametrize("uid", ["", "../..", "0" * 65])
+def test_a_mirror_without_a_valid_uid_is_listed_by_its_own(fake: FakeApiServer, uid: str) -> None:
+    fake.add("mirror", annotations={MIRROR: uid})
+    assert asked(fake).pods().keys() == {UID, "mirror"}
 
 
 def test_labels_that_are_no_texts_are_dropped(fake: FakeApiServer) -> None:

@@ -130,6 +130,21 @@ def test_the_jvms_of_a_rule(node: Node, rule: str, traced: set[int]) -> None:
     assert bool(node.fake.versions) is ("jvms" not in rule or "pods" in rule)  # it asks only if a rule needs it
 
 
+def test_a_static_pod_is_found_by_the_labels_of_its_mirror(node: Node) -> None:
+    static_uid = "74b2f0e6a1c94d53b8e07c1d6f3a9e25"  # a hash, and the mirror has another uid
+    node.processes.append(Process(113, static_uid))
+    node.rule('pods = "app=stock"\nnamespaces = ["kube-system"]')
+    mirror = node.fake.add(
+        "0b7d3c1e-5a0f-4f39-9a53-1f6f0a6c4733",
+        namespace="kube-system",
+        labels={"app": "stock"},
+        annotations={"kubernetes.io/config.mirror": static_uid},
+    )
+    assert node.traced() == {113}
+    mirror["labels"] = {}
+    assert node.traced() == set()
+
+
 def test_changes_of_labels_are_followed(node: Node) -> None:
     node.rule('pods = "app=shop,tier!=test"')
     assert node.traced() == {101}
