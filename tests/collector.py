@@ -67,8 +67,8 @@ def built() -> Path | None:
 @contextmanager
 def collector(directory: Path, port: int, onward: str) -> Iterator[Target]:
     """A Collector that listens on ``port`` and sends everything to ``onward``, a URL of HTTP. Skips without Go."""
-    with collector_with(directory, _CONFIGURATION.format(port=port, onward=onward)) as running:
-        yield running
+    with collector_with(directory, _CONFIGURATION.format(port=port, onward=onward)) as server:
+        yield server
 
 
 @contextmanager
@@ -76,8 +76,8 @@ def collector_with(directory: Path, configuration: str) -> Iterator[Target]:
     """A Collector with a configuration in YAML, which is written to a file in ``directory``. Skips without Go."""
     file = directory / "collector.yaml"
     file.write_text(configuration)
-    with go_server("a Collector", built(), ["--config", str(file)], "Everything is ready") as running:
-        yield running
+    with go_server("a Collector", built(), ["--config", str(file)], "Everything is ready") as server:
+        yield server
 
 
 if __name__ == "__main__":

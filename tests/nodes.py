@@ -117,8 +117,8 @@ class Node:
             classpath=[compiled([JAVA / "Traffic.java"], release=11)],
             flags=(*SMALL, f"-Dbtpy.name={name}"),
             prefix=(*self.inside, "setpriv", "--pdeathsig", "KILL"),  # nsenter is killed, and java is its child
-        ) as running:
-            yield running
+        ) as program:
+            yield program
 
     def signal(self, number: int, containing: str) -> list[int]:
         """Sends a signal to the processes whose command lines contain this text. Returns their pids in the machine."""

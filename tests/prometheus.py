@@ -78,11 +78,11 @@ def prometheus(directory: Path, configuration: str, *options: str) -> Iterator[P
     """A Prometheus that takes OTLP; its data is below ``directory``. Skips without Go."""
     file = directory / "prometheus.yml"
     file.write_text(configuration)
-    running = Prometheus(free_port())
+    server = Prometheus(free_port())
     flags = (f"--config.file={file}", f"--storage.tsdb.path={directory / 'data'}", "--web.enable-otlp-receiver")
-    address = f"--web.listen-address={running.address}"
+    address = f"--web.listen-address={server.address}"
     with go_server("a Prometheus", built(), [*flags, address, *options], "ready to receive web requests"):
-        yield running
+        yield server
 
 
 if __name__ == "__main__":

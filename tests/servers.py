@@ -19,9 +19,9 @@ def go_server(name: str, program: Path | None, arguments: Sequence[str], ready: 
     """
     if program is None:
         pytest.skip(f"{name} is built with Go, which is not installed")
-    running = Target([str(program), *arguments])
+    jvm = Target([str(program), *arguments])
     try:
-        waited(lambda: any(ready in line for line in running.stderr), f"{name} that is ready")
-        yield running
+        waited(lambda: any(ready in line for line in jvm.stderr), f"{name} that is ready")
+        yield jvm
     finally:
-        running.stop()
+        jvm.stop()

@@ -60,8 +60,8 @@ def spark(directory: Path) -> Iterator[Engine]:
     command = [environment(), Path(__file__).parent / "spark_process.py"]
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYTHON"))}
     own = {"JAVA_HOME": str(javac().resolve().parent.parent)}  # the runtimes of tests lack jdk.incubator.vector
-    with engine([*command, *(f"{name}={value}" for name, value in settings.items())], {**variables, **own}) as running:
-        yield running
+    with engine([*command, *(f"{name}={value}" for name, value in settings.items())], {**variables, **own}) as database:
+        yield database
 
 
 if __name__ == "__main__":

@@ -63,8 +63,8 @@ def engine(command: Sequence[str | Path], env: Mapping[str, str]) -> Iterator[En
 
 @contextmanager
 def duckdb() -> Iterator[Engine]:
-    with engine([sys.executable, "-m", "tests.sql"], os.environ) as running:
-        yield running
+    with engine([sys.executable, "-m", "tests.sql"], os.environ) as database:
+        yield database
 
 
 def _plain(value: Any) -> Any:

@@ -159,10 +159,10 @@ def target(
     if agents and jdk >= 21:
         command.append("-XX:+EnableDynamicAgentLoading")
     command += [*flags, "-cp", os.pathsep.join(map(str, classpath)), main, *arguments]
-    running = Target(command, env)
+    program = Target(command, env)
     try:
         if ready is not None:
-            running.wait_for(ready)
-        yield running
+            program.wait_for(ready)
+        yield program
     finally:
-        running.stop()
+        program.stop()

@@ -18,23 +18,23 @@ from tests.targets import PATIENCE
 @contextmanager
 def running(script: str, *names: str, fan_out: int = 10) -> Iterator[Hosts]:
     """``script``: a script of the shell, in which ``$0`` is the name of the host."""
-    running = Hosts(
+    connections = Hosts(
         dict.fromkeys(names, b"{}\n"), Reach(("sh", "-c", script), program="sh"), "btpy node", fan_out=fan_out
     )
-    running.begin(names)
+    connections.begin(names)
     try:
-        yield running
+        yield connections
     finally:
-        running.close()
+        connections.close()
 
 
-def until(running: Hosts, kind: type, count: int = 1) -> list[Report]:
+def until(connections: Hosts, kind: type, count: int = 1) -> list[Report]:
     """Takes turns until ``count`` reports of that kind have come; returns all reports."""
     reports: list[Report] = []
     deadline = time.monotonic() + PATIENCE
     while sum(isinstance(report, kind) for report in reports) < count:
         assert time.monotonic() < deadline, reports
-        reports += running.turn(0.1)
+        reports += connections.turn(0.1)
     return reports
 
 

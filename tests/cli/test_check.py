@@ -78,15 +78,15 @@ def test_a_pattern_that_matches_nothing(classes: str) -> None:
 
 
 def test_against_a_jvm_that_is_left_as_it_is(classes: str) -> None:
-    with target(17, "Inspected", classpath=[Path(classes)]) as running:
-        assert check(GOOD, "--pid", str(running.pid)) == (
+    with target(17, "Inspected", classpath=[Path(classes)]) as program:
+        assert check(GOOD, "--pid", str(program.pid)) == (
             0,
             "",
             "<standard input>: 1 probe, 0 maps, no errors; 1 method in 1 class\n",
         )
-        assert check(BAD, "--pid", str(running.pid))[0] == 2
-        running.send("3")
-        running.wait_for("calls 0")
+        assert check(BAD, "--pid", str(program.pid))[0] == 2
+        program.send("3")
+        program.wait_for("calls 0")
 
 
 def test_permissions() -> None:
@@ -186,10 +186,10 @@ def test_check_reports_self_in_static_methods(overloaded: str) -> None:
 
 
 def test_a_run_and_a_check_refuse_the_same(overloaded: str) -> None:
-    with target(17, "Overloaded", classpath=[Path(overloaded)]) as running:
+    with target(17, "Overloaded", classpath=[Path(overloaded)]) as program:
         for script in ("**::* { print(1) }", "java.**::* @entry { @n = count() }"):
-            ran = btpy(str(running.pid), "-e", script, "--for", "1ms")
-            checked = btpy("check", "-e", script, "--pid", str(running.pid))
+            ran = btpy(str(program.pid), "-e", script, "--for", "1ms")
+            checked = btpy("check", "-e", script, "--pid", str(program.pid))
             refusals = [re.findall(r"^error: .*?(?=\d|$)", outcome.stderr, re.MULTILINE) for outcome in (ran, checked)]
             assert refusals[0] == refusals[1] == ["error: probe matches "]
             assert (ran.returncode, checked.returncode) == (2, 2)
@@ -207,8 +207,8 @@ def test_a_run_and_a_check_refuse_the_same(overloaded: str) -> None:
 )
 def test_check_reports_exceptions_that_no_class_declares(exception: str, warned: bool, overloaded: str) -> None:
     script = f"Overloaded::parse @throw({exception}) {{ print(1) }}"
-    with target(17, "Overloaded", classpath=[Path(overloaded)]) as running:
-        code, _, stderr = check(script, "--pid", str(running.pid))
+    with target(17, "Overloaded", classpath=[Path(overloaded)]) as program:
+        code, _, stderr = check(script, "--pid", str(program.pid))
     assert (code, f'warning[BT310]: no loaded class matches "{exception}"' in stderr) == (0, warned)
     if exception.startswith("Illegal"):
         assert "nearest:  java.lang.IllegalArgumentException" in stderr

@@ -33,8 +33,8 @@ def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def program() -> Iterator[Target]:
-    with counted(17) as running:
-        yield running
+    with counted(17) as jvm:
+        yield jvm
 
 
 def command(*arguments: Any) -> list[str]:

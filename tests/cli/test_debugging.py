@@ -25,8 +25,8 @@ Counted::step @entry when lib.small(arg1) { @n = count(); }
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
-    with counted(17) as running:
-        yield running
+    with counted(17) as program:
+        yield program
 
 
 @pytest.fixture(scope="module")

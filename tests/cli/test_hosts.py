@@ -91,26 +91,26 @@ def test_records_have_host_and_pid_and_maps_are_merged(tmp_path: Path) -> None:
             check(json.dumps(record))
 
 
-def counts_by_host(running: Backend) -> dict[str, int]:
+def counts_by_host(receiver: Backend) -> dict[str, int]:
     """The last value of @n that was exported for each host."""
     return {
         str(attributes(list(resource.attributes))["host.name"]): metric.sum.data_points[0].as_int
-        for resource, metric in running.reports
+        for resource, metric in receiver.reports
         if metric.name == "btpy.n"
     }
 
 
 def test_what_hosts_find_is_exported_with_the_host_as_its_resource(tmp_path: Path) -> None:
-    with backend() as running, jvms_on("web1", "web2") as (name, targets):
+    with backend() as receiver, jvms_on("web1", "web2") as (name, targets):
         port = free_port()
-        exports = ("-o", running.url, "--prometheus", str(port))
+        exports = ("-o", receiver.url, "--prometheus", str(port))
         with fake_ssh(tmp_path) as env:
             tracer = Tracer(["--hosts", "web[1-2]", "--remote-btpy", REMOTE, name, *ALL, *exports], {**env, **QUICK})
             try:
                 told(tracer, "tracing 2 JVMs on 2 hosts")
                 for host, calls in (("web1", 211), ("web2", 101)):
                     called(targets[host], calls)
-                waited(lambda: sum(counts_by_host(running).values()) == 312, "metrics while it runs")
+                waited(lambda: sum(counts_by_host(receiver).values()) == 312, "metrics while it runs")
                 url = f"http://127.0.0.1:{port}/metrics"
                 page = urllib.request.urlopen(url, timeout=PATIENCE).read().decode()
                 assert sorted(re.findall(r'btpy_n_total\{host="(web.)",.*?\} (\d+)', page)) == [
@@ -123,8 +123,8 @@ def test_what_hosts_find_is_exported_with_the_host_as_its_resource(tmp_path: Pat
                 assert tracer.stop() == 0, tracer.stderr
             finally:
                 tracer.kill()
-        assert counts_by_host(running) == {"web1": 218, "web2": 101}
-        logs = Counter(attributes(list(resource.attributes))["host.name"] for resource, _ in running.logs)
+        assert counts_by_host(receiver) == {"web1": 218, "web2": 101}
+        logs = Counter(attributes(list(resource.attributes))["host.name"] for resource, _ in receiver.logs)
         assert logs == {"web1": 218, "web2": 101}
         left_alone(*targets.values())
 
@@ -185,8 +185,8 @@ def test_where_every_host_fails_the_status_says_so(tmp_path: Path) -> None:
 
 
 def test_a_host_that_vanishes_keeps_its_share(tmp_path: Path) -> None:
-    with backend() as running, jvms_on("web1", "web2") as (name, targets):
-        with on_hosts(tmp_path, "web[1-2]", name, *ALL, "-i", "100ms", "-o", running.url) as tracer:
+    with backend() as receiver, jvms_on("web1", "web2") as (name, targets):
+        with on_hosts(tmp_path, "web[1-2]", name, *ALL, "-i", "100ms", "-o", receiver.url) as tracer:
             told(tracer, "tracing 2 JVMs on 2 hosts")
             called(targets["web1"], 211)
             called(targets["web2"], 101)
@@ -197,7 +197,7 @@ def test_a_host_that_vanishes_keeps_its_share(tmp_path: Path) -> None:
             assert tracer.stop() == 0, tracer.stderr
         assert reasons(tracer) == {"web1": "host-gone", "web2": "interrupt"}
         assert tracer.maps()["n"] == 319
-        assert counts_by_host(running) == {"web1": 211, "web2": 108}
+        assert counts_by_host(receiver) == {"web1": 211, "web2": 108}
         assert any("its maps were last read" in line and line.startswith("web1  ") for line in tracer.stderr)
         left_alone(*targets.values())
 

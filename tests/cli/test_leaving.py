@@ -29,8 +29,8 @@ COUNTS = "Counted::step @entry { @n = count(); }"
 
 @pytest.fixture(scope="module")
 def program() -> Iterator[Target]:
-    with counted(17) as running:
-        yield running
+    with counted(17) as jvm:
+        yield jvm
 
 
 def started(*arguments: Any) -> subprocess.Popen[str]:

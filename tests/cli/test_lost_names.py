@@ -37,13 +37,13 @@ def classes() -> Path:
 
 @contextmanager
 def bound(jdk: int) -> Iterator[Target]:
-    with target(jdk, "Bound", classpath=[classes()]) as running:
-        yield running
+    with target(jdk, "Bound", classpath=[classes()]) as jvm:
+        yield jvm
 
 
-def whispered(running: Target) -> str:
-    running.send("vague")
-    return running.wait_for("vague")
+def whispered(jvm: Target) -> str:
+    jvm.send("vague")
+    return jvm.wait_for("vague")
 
 
 def btpy(arguments: list[str]) -> subprocess.CompletedProcess[str]:
@@ -62,9 +62,9 @@ def btpy(arguments: list[str]) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("jdk", [11, 17])
 def test_it_is_refused_and_keeps_its_names(jdk: int) -> None:
-    with bound(jdk) as running:
-        assert whispered(running) == TRACED
-        with Session.attach(running.pid) as session:
+    with bound(jdk) as jvm:
+        assert whispered(jvm) == TRACED
+        with Session.attach(jvm.pid) as session:
             with pytest.raises(NothingMatched) as refused:
                 session.deployer.load(program(VAGUE))
             (diagnostic,) = refused.value.diagnostics
@@ -72,37 +72,37 @@ def test_it_is_refused_and_keeps_its_names(jdk: int) -> None:
             (remedy,) = diagnostic.help
             assert isinstance(remedy, Permission)
             assert 'allow=["lost-parameter-names"]' in remedy
-            assert whispered(running) == TRACED
-        with Session.attach(running.pid) as session:
+            assert whispered(jvm) == TRACED
+        with Session.attach(jvm.pid) as session:
             session.deployer.load(program(VAGUE), allow=[remedy.capability])
-            running.send("vague")
-            assert "psst" in running.wait_for("vague")  # the JVM has lost the name of its parameter
+            jvm.send("vague")
+            assert "psst" in jvm.wait_for("vague")  # the JVM has lost the name of its parameter
             (counts,) = session.delivery.snapshot()
             assert dict(counts.entries) == {("psst",): Count(1)}
             assert session.departure.detach().clean
 
 
 def test_the_remedy_is_the_command_that_was_typed() -> None:
-    with bound(17) as running:
-        whispered(running)
-        refused = btpy(["btpy", str(running.pid), "-e", VAGUE, "--for", "1ms"])
+    with bound(17) as jvm:
+        whispered(jvm)
+        refused = btpy(["btpy", str(jvm.pid), "-e", VAGUE, "--for", "1ms"])
         assert refused.returncode == 4
         assert "error[BT338]: Bound$Vague is traced only with permission" in refused.stderr
         (remedy,) = [line for line in refused.stderr.splitlines() if "--allow" in line]
         command = remedy.partition(":  ")[2]
-        assert command == f"btpy {running.pid} -e {shlex.quote(VAGUE)} --for 1ms --allow lost-parameter-names"
+        assert command == f"btpy {jvm.pid} -e {shlex.quote(VAGUE)} --for 1ms --allow lost-parameter-names"
         allowed = btpy(shlex.split(command))
         assert allowed.returncode == 0, allowed.stderr
         assert "1 probe → 1 method" in allowed.stderr
 
 
 def test_the_prompt_names_the_command_that_begins_it() -> None:
-    with bound(17) as running:
-        whispered(running)
+    with bound(17) as jvm:
+        whispered(jvm)
         environment = {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
-        command = [sys.executable, "-m", "btpy", str(running.pid)]
+        command = [sys.executable, "-m", "btpy", str(jvm.pid)]
         ran = subprocess.run(command, input=VAGUE, capture_output=True, text=True, env=environment, timeout=PATIENCE)
-        assert f":  btpy {running.pid} --allow lost-parameter-names\n" in ran.stdout
+        assert f":  btpy {jvm.pid} --allow lost-parameter-names\n" in ran.stdout
 
 
 @contextmanager
@@ -113,44 +113,44 @@ def run(directory: Path) -> Iterator[Target]:
     class_file.rename(class_file.with_suffix(".hidden"))  # otherwise it would be woven before it is loaded
     program = [str(java(17)), "-cp", str(directory / "classes"), "Bound"]
     command = ["setsid", sys.executable, "-m", "btpy", "run", "-e", VAGUE, "--", *program]
-    running = Target(command, {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"})
+    jvm = Target(command, {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"})
     try:
-        running.wait_for("ready")
-        yield running
+        jvm.wait_for("ready")
+        yield jvm
     finally:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(running.pid, signal.SIGKILL)
-        running.stop()
+            os.killpg(jvm.pid, signal.SIGKILL)
+        jvm.stop()
 
 
-def lines_until(running: Target, words: str) -> list[str]:
+def lines_until(jvm: Target, words: str) -> list[str]:
     """Waits until a line of standard error has these words; returns all lines."""
     deadline = time.monotonic() + PATIENCE
-    while not any(words in line for line in running.stderr):
-        assert time.monotonic() < deadline, f"no {words!r} in {running.stderr}"
+    while not any(words in line for line in jvm.stderr):
+        assert time.monotonic() < deadline, f"no {words!r} in {jvm.stderr}"
         time.sleep(0.05)
-    return running.stderr
+    return jvm.stderr
 
 
 def test_a_class_that_is_woven_while_it_is_loaded_keeps_its_names(tmp_path: Path) -> None:
-    with run(tmp_path) as running:
-        assert whispered(running) == TRACED
-        assert whispered(running) == TRACED
-        running.process.send_signal(signal.SIGTERM)
-        assert not any("BT338" in line for line in lines_until(running, "classes restored 1/1"))
-        assert whispered(running) == TRACED, "put back"
-        assert "@n[psst]  2" in running.stdout
+    with run(tmp_path) as jvm:
+        assert whispered(jvm) == TRACED
+        assert whispered(jvm) == TRACED
+        jvm.process.send_signal(signal.SIGTERM)
+        assert not any("BT338" in line for line in lines_until(jvm, "classes restored 1/1"))
+        assert whispered(jvm) == TRACED, "put back"
+        assert "@n[psst]  2" in jvm.stdout
 
 
 def test_a_class_that_was_loaded_without_an_answer_is_refused_once(tmp_path: Path) -> None:
-    with run(tmp_path) as running:
-        running.process.send_signal(signal.SIGSTOP)  # no answer in time: the class is loaded unchanged
-        assert whispered(running) == TRACED
-        running.process.send_signal(signal.SIGCONT)
-        lines_until(running, "BT338")
-        assert whispered(running) == TRACED
-        running.process.send_signal(signal.SIGTERM)
-        lines = lines_until(running, "classes restored 0/0")
+    with run(tmp_path) as jvm:
+        jvm.process.send_signal(signal.SIGSTOP)  # no answer in time: the class is loaded unchanged
+        assert whispered(jvm) == TRACED
+        jvm.process.send_signal(signal.SIGCONT)
+        lines_until(jvm, "BT338")
+        assert whispered(jvm) == TRACED
+        jvm.process.send_signal(signal.SIGTERM)
+        lines = lines_until(jvm, "classes restored 0/0")
     (remedy,) = [line for line in lines if "= help: to trace it nevertheless:  btpy run" in line]
     assert remedy.index("--allow lost-parameter-names") < remedy.index(" -- ")
     lines.remove(remedy)

@@ -22,8 +22,8 @@ REDEFINED = "[redefine"
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Target]:
     flags = ["-Xlog:redefine+class*=debug"]
-    with target(17, MAIN, "--rate", "20", classpath=[shop_jar()], flags=flags) as running:
-        yield running
+    with target(17, MAIN, "--rate", "20", classpath=[shop_jar()], flags=flags) as program:
+        yield program
 
 
 def plain(text: str, shop: Target) -> str:

@@ -16,8 +16,8 @@ from tests.targets import Target
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
-    with counted(17, "-Xlog:redefine+class*=debug") as running:
-        yield running
+    with counted(17, "-Xlog:redefine+class*=debug") as jvm:
+        yield jvm
 
 
 def test_a_dry_run_touches_nothing(target: Target) -> None:

@@ -8,8 +8,8 @@ from tests.live.test_thread_values import requests
 
 def test_errors_in_a_timer_name_their_place() -> None:
     script = "@OnTimer(100ms) { print([1, 2][5]); @m = sum(null); @n++; if @n == 3 { exit(7) } }"
-    with requests(17) as running:
-        code, stdout, stderr = btpy(running.pid, "-e", script)
+    with requests(17) as program:
+        code, stdout, stderr = btpy(program.pid, "-e", script)
     assert code == 7
     assert stdout[:3] == ["null"] * 3
     text = "\n".join(stderr)

@@ -71,16 +71,16 @@ def test_in_a_pipe_a_jvm_has_one_line() -> None:
 
 def test_containers_have_columns_where_some_jvm_is_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(JvmProcess, "container", property(lambda process: PLACES.get(process.pid)))
-    running = [OTHERS[0], OTHERS[2], jvm(pid=101)]
-    assert table(running, None) == [
+    jvms = [OTHERS[0], OTHERS[2], jvm(pid=101)]
+    assert table(jvms, None) == [
         " PID  USER  JAVA         UPTIME  BTPY  CONTAINER     POD               IMAGE         MAIN",
         "4711  shop  17.0.15  3d01:02:03     -  0123456789ab  -                 acme/shop:17  com.acme.shop.OrderApp"
         " [orders]",
         " 100  shop  17.0.15  3d01:02:03     -  fedcba987654  prod/orders-7f9c  -             com.acme.shop.OrderApp",
         " 101  shop  17.0.15  3d01:02:03     -  -             -                 -             com.acme.shop.OrderApp",
     ]
-    assert table(running[2:], None)[0] == " PID  USER  JAVA         UPTIME  BTPY  MAIN".replace(" PID", "PID")
-    assert _members(running[1], command=False) | {"uptime_s": 0} == {
+    assert table(jvms[2:], None)[0] == " PID  USER  JAVA         UPTIME  BTPY  MAIN".replace(" PID", "PID")
+    assert _members(jvms[1], command=False) | {"uptime_s": 0} == {
         "pid": 100,
         "user": "shop",
         "main": "com.acme.shop.OrderApp",

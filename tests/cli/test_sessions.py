@@ -43,8 +43,8 @@ def script(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def program() -> Iterator[Target]:
-    with counted(17) as running:
-        yield running
+    with counted(17) as jvm:
+        yield jvm
 
 
 def btpy(*arguments: Any, status: int = 0) -> list[str]:

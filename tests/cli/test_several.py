@@ -250,13 +250,13 @@ def test_the_run_reports_that_all_targets_have_ended() -> None:
 def test_every_jvm_of_a_name_as_text() -> None:
     with traffic(17, "-Dbtpy.name=several-a") as one, traffic(17, "-Dbtpy.name=several-b") as other:
         command = [sys.executable, "-m", "btpy", "--all", "several-", "-e", SCRIPT, "--hits", "3"]
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert running.stderr is not None
-        assert any("tracing 2 JVMs" in line for line in running.stderr)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        assert any("tracing 2 JVMs" in line for line in process.stderr)
         called(one, 3)
         called(other, 3)
-        out, _ = running.communicate(timeout=60)
-        assert running.returncode == 0
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 0
         for target in (one, other):
             own = [line for line in out.splitlines() if line.startswith(f"{target.pid}  ")]
             assert own == [f"{target.pid}  {number} served" for number in range(3)]

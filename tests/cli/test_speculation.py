@@ -28,10 +28,10 @@ Requests::handle @return as end {
 
 @pytest.mark.parametrize("format_", ["text", "ndjson"])
 def test_committed_records_come_in_order_and_every_record_is_counted(format_: str) -> None:
-    with requests(17) as running, started(running.pid, "-e", SCRIPT, "--hits", 0, "--format", format_) as tracer:
+    with requests(17) as program, started(program.pid, "-e", SCRIPT, "--hits", 0, "--format", format_) as tracer:
         until(lambda: any("Ctrl-C to end" in line for line in tracer.stderr))
-        running.send(f"platform {THREADS} {STEPS}")
-        running.wait_for("handled")
+        program.send(f"platform {THREADS} {STEPS}")
+        program.wait_for("handled")
         until(lambda: sum("handled" in line for line in tracer.stdout) == THREADS)
         tracer.process.send_signal(signal.SIGINT)
         assert tracer.wait() == 0

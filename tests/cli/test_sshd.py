@@ -157,15 +157,15 @@ def test_a_breach_of_one_host_leaves_nothing_anywhere_after_two_seconds(bound: s
     script = "Traffic::serve @entry { @n[arg0 % 1009] = count(); @sizes = hist(arg0); }"
     arguments = ("--canary", "2", "--then", "75%", "--settle", "5s", "--budget", "2%", "--attach", "direct")
     with nodes(tmp_path, *names) as machines, ExitStack() as stack:
-        running = {name: stack.enter_context(machines[name].jvm("orders")) for name in names}
+        jvms = {name: stack.enter_context(machines[name].jvm("orders")) for name in names}
         with on_nodes(machines, "web[1-8]", "orders", "-e", script, "-f", "ndjson", *arguments) as tracer:
             waited(lambda: "stage 2 of 3 are in" in "\n".join(tracer.stderr), "stage 2", PATIENCE * 3)
             assert sum(machines[name].sessions for name in names) == 6
             if bound == "budget":
-                running["web5"].send("start 2")
+                jvms["web5"].send("start 2")
             else:
                 machines["web5"].kill()
-                del running["web5"], machines.by_name["web5"]
+                del jvms["web5"], machines.by_name["web5"]
             told(tracer, "stage 2 of 3 has not kept its bounds")
             began = time.monotonic()
             waited(lambda: not sum(node.sessions for node in machines.by_name.values()), "a session is left")
@@ -188,18 +188,18 @@ def _fleet(directory: Path, *, jvms: int, good: int, killed: int, unplugged: int
     with nodes(directory, *names) as machines, ExitStack() as stack:
         machines.refuse_key("locked0")
         machines["older0"].program("btpy", _OLDER)
-        running = {name: [stack.enter_context(machines[name].jvm("orders")) for _ in range(jvms)] for name in names}
+        targets = {name: [stack.enter_context(machines[name].jvm("orders")) for _ in range(jvms)] for name in names}
         arguments = ("--all", "orders", *ALL, "-i", "2s", "--fan-out", "2", "--attach", "direct")
         with on_nodes(machines, ",".join(names), *arguments) as tracer:
             waited(lambda: any("tracing " in line for line in list(tracer.stderr)), "all are traced", PATIENCE * 5)
             assert f"btpy: tracing {jvms * len(traced)} JVMs on {len(traced)} hosts. Ctrl-C to end." in tracer.stderr
-            first = _call(running, traced, primes)
+            first = _call(targets, traced, primes)
             waited(lambda: tracer.maps().get("n") == sum(first.values()), "all calls are counted")
             _break(machines, names)
             waited(
                 lambda: all(_is_gone(tracer, name) for name in names if name.startswith("killed")), "told of the killed"
             )
-            second = _call(running, [name for name in traced if name.startswith("good")], primes)
+            second = _call(targets, [name for name in traced if name.startswith("good")], primes)
             status = tracer.stop()
         _check(tracer, first, second, jvms)
         assert status == 0, tracer.stderr
@@ -211,11 +211,11 @@ def _fleet(directory: Path, *, jvms: int, good: int, killed: int, unplugged: int
         left_alone(*(machines[name] for name in alive if name.startswith("unplugged")), connected=False)
 
 
-def _call(running: dict[str, list[Target]], names: Sequence[str], primes: Iterator[int]) -> Counter[str]:
+def _call(jvms: dict[str, list[Target]], names: Sequence[str], primes: Iterator[int]) -> Counter[str]:
     """Lets each JVM of these machines make a prime number of calls. Returns the number of calls of each machine."""
     calls: Counter[str] = Counter()
     for name in names:
-        for jvm in running[name]:
+        for jvm in jvms[name]:
             number = next(primes)
             called(jvm, number)
             calls[name] += number

@@ -30,8 +30,8 @@ EVERY_QUOTE = "com.acme.shop.PricingEngine::quote @entry as quote { print($sku);
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Target]:
-    with target(17, MAIN, "--rate", "100", classpath=[shop_jar()]) as running:
-        yield running
+    with target(17, MAIN, "--rate", "100", classpath=[shop_jar()]) as program:
+        yield program
 
 
 def command(*arguments: Any) -> list[str]:

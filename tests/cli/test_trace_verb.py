@@ -25,8 +25,8 @@ TASK_FIELDS = {"thread", "line", "waited", "took", "own", "critical", "running",
 
 @pytest.fixture(scope="module")
 def nested() -> Iterator[Target]:
-    with target(17, "Nested", classpath=[compiled([JAVA / "Nested.java"], release=11)]) as running:
-        yield running
+    with target(17, "Nested", classpath=[compiled([JAVA / "Nested.java"], release=11)]) as program:
+        yield program
 
 
 def shape(tree: dict[str, Any]) -> dict[str, Any]:
@@ -71,8 +71,8 @@ def test_each_tree_is_deeper_along_the_slow_path(nested: Target) -> None:
 
 @pytest.fixture(scope="module")
 def handed_over() -> Iterator[Target]:
-    with target(17, "HandedOver", classpath=[compiled([JAVA / "HandedOver.java"], release=11)]) as running:
-        yield running
+    with target(17, "HandedOver", classpath=[compiled([JAVA / "HandedOver.java"], release=11)]) as program:
+        yield program
 
 
 def check_tasks(tree: dict[str, Any]) -> None:

@@ -21,8 +21,8 @@ SCRIPT = "Counted::step @entry { @n = count(); @by[$number % 2] = count(); }"
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
-    with counted(17) as running:
-        yield running
+    with counted(17) as jvm:
+        yield jvm
 
 
 def holds(text: str, n: int, by: dict[int, int]) -> bool:

@@ -21,8 +21,8 @@ CALLS, REFUSED = 101, 14
 
 @pytest.fixture(scope="module")
 def program() -> Iterator[Target]:
-    with counted(17) as running:
-        yield running
+    with counted(17) as jvm:
+        yield jvm
 
 
 @contextmanager

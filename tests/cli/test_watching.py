@@ -18,8 +18,8 @@ CALLS = 101
 
 @pytest.fixture(scope="module")
 def program() -> Iterator[Target]:
-    with counted(17) as running:
-        yield running
+    with counted(17) as jvm:
+        yield jvm
 
 
 def called(program: Target) -> None:

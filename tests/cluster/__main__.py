@@ -18,7 +18,7 @@ if __name__ == "__main__":
     reason = why_not()
     if reason:
         sys.exit(f"no cluster: {reason}")
-    with cluster() as running:
-        import_all(running)
-        print(f"export KUBECONFIG={running.configuration} BTPY_CLUSTER={running.directory}", flush=True)
+    with cluster() as local_cluster:
+        import_all(local_cluster)
+        print(f"export KUBECONFIG={local_cluster.configuration} BTPY_CLUSTER={local_cluster.directory}", flush=True)
         signal.pause()

@@ -25,10 +25,10 @@ SHOP_WITH_PYTHON = "registry.acme.com/shop-python:17"
 _JDK = 17
 
 
-def import_all(running: Cluster) -> None:
+def import_all(cluster: Cluster) -> None:
     """Builds the images and loads them into the cluster."""
     subprocess.run(["make", "image"], cwd=ROOT, check=True, capture_output=True)
-    running.import_image(ROOT / "dist" / "btpy-image.tar", BTPY)
+    cluster.import_image(ROOT / "dist" / "btpy-image.tar", BTPY)
     home = java_home(_JDK)
     programs = compiled([JAVA / "Traffic.java"], release=11), compiled([JAVA / "Served.java"], release=11)
     files: dict[str, list[Path]] = {"/opt/java": [home], "/opt/shop": list(programs)}
@@ -36,8 +36,8 @@ def import_all(running: Cluster) -> None:
     for library in _libraries(home):
         libraries.setdefault(str(library.parent), []).append(library)
     for name, base, more in ((SHOP, "scratch", libraries), (SHOP_WITH_PYTHON, "localhost/btpy-base", {})):
-        archive = image(running.directory / "shop.tar", name, base, {**files, **more}, ["/opt/java/bin/java"])
-        running.import_image(archive)
+        archive = image(cluster.directory / "shop.tar", name, base, {**files, **more}, ["/opt/java/bin/java"])
+        cluster.import_image(archive)
         archive.unlink()
 
 

@@ -170,8 +170,8 @@ def _started(directory: Path, stack: ExitStack) -> Cluster:
     }
     start("etcd", kubernetes, "etcd", *_options(etcd_options))
     start("apiserver", kubernetes, "apiserver", *_options(_api_server(directory, etcd)))
-    running = Cluster(directory, configurations[_ADMINISTRATOR])
-    _wait_for_api(running)
+    new_cluster = Cluster(directory, configurations[_ADMINISTRATOR])
+    _wait_for_api(new_cluster)
     for name, user in (("controllers", "system:kube-controller-manager"), ("scheduler", "system:kube-scheduler")):
         options: dict[str, object] = {"kubeconfig": configurations[user], "leader-elect": "false", "secure-port": 0}
         if name == "controllers":
@@ -184,11 +184,11 @@ def _started(directory: Path, stack: ExitStack) -> Cluster:
         start(name, kubernetes, name, *_options(options))
     start("containerd", "containerd", "--config", str(directory / "containerd.toml"))
     waited(lambda: (_STATE / "containerd.sock").exists(), "containerd", _PATIENCE)
-    running.import_image(_pause_image(directory, programs / "pause"))
+    new_cluster.import_image(_pause_image(directory, programs / "pause"))
     start("kubelet", kubernetes, "kubelet", *_options(_kubelet(directory, configurations, kubelet_port)))
-    stack.callback(_remove_pods, running)
-    _wait_for_node(running)
-    return running
+    stack.callback(_remove_pods, new_cluster)
+    _wait_for_node(new_cluster)
+    return new_cluster
 
 
 def _options(values: dict[str, Any]) -> list[str]:
@@ -302,30 +302,30 @@ def _running(log: Path, command: Sequence[str]) -> Iterator[None]:
             process.wait()
 
 
-def _wait_for_api(running: Cluster) -> None:
+def _wait_for_api(kubernetes: Cluster) -> None:
     def is_ready() -> bool:
-        return running.kubectl("get", "--raw", "/readyz", check=False) == "ok"
+        return kubernetes.kubectl("get", "--raw", "/readyz", check=False) == "ok"
 
-    waited(is_ready, _last_lines(running, "apiserver"), _PATIENCE)
+    waited(is_ready, _last_lines(kubernetes, "apiserver"), _PATIENCE)
     waited(
-        lambda: "default" in running.kubectl("get", "namespaces", "-o", "name", check=False),
+        lambda: "default" in kubernetes.kubectl("get", "namespaces", "-o", "name", check=False),
         "the default namespace",
         _PATIENCE,
     )
 
 
-def _wait_for_node(running: Cluster) -> None:
+def _wait_for_node(kubernetes: Cluster) -> None:
     def is_ready() -> bool:
-        nodes = json.loads(running.kubectl("get", "nodes", "-o", "json", check=False) or '{"items": []}')["items"]
+        nodes = json.loads(kubernetes.kubectl("get", "nodes", "-o", "json", check=False) or '{"items": []}')["items"]
         conditions = [condition for node in nodes for condition in node.get("status", {}).get("conditions", [])]
-        accounts = running.kubectl("get", "serviceaccounts", "-o", "name", check=False)
+        accounts = kubernetes.kubectl("get", "serviceaccounts", "-o", "name", check=False)
         return ("Ready", "True") in {(one["type"], one["status"]) for one in conditions} and "default" in accounts
 
     waited(is_ready, "a node that is ready", _PATIENCE)
 
 
-def _last_lines(running: Cluster, program: str) -> str:
-    return f"{program} that is ready; see {running.directory}/{program}.log"
+def _last_lines(kubernetes: Cluster, program: str) -> str:
+    return f"{program} that is ready; see {kubernetes.directory}/{program}.log"
 
 
 def _pause_image(directory: Path, pause: Path) -> Path:
@@ -353,10 +353,10 @@ def _said(*command: str) -> str:
     return done.stdout.strip()
 
 
-def _remove_pods(running: Cluster) -> None:
+def _remove_pods(kubernetes: Cluster) -> None:
     """Ends what kubelet would leave running."""
-    running.kubectl("delete", "daemonsets,deployments", "--all", "-A", "--wait=false", check=False)
-    running.kubectl("delete", "pods", "--all", "-A", "--grace-period=1", "--timeout=60s", check=False)
+    kubernetes.kubectl("delete", "daemonsets,deployments", "--all", "-A", "--wait=false", check=False)
+    kubernetes.kubectl("delete", "pods", "--all", "-A", "--grace-period=1", "--timeout=60s", check=False)
 
 
 @contextmanager

@@ -23,10 +23,10 @@ PATIENCE = 120.0
 class Pod:
     """A running pod; ``program``: its standard input and output."""
 
-    def __init__(self, running: Cluster, name: str, program: Target) -> None:
+    def __init__(self, cluster: Cluster, name: str, program: Target) -> None:
         self.name = name
         self.program = program
-        self._cluster = running
+        self._cluster = cluster
 
     def call(self, calls: int) -> None:
         """Lets the program Traffic call its methods this number of times."""
@@ -106,23 +106,23 @@ def manifest(name: str, image: str, words: Sequence[str], labels: dict[str, str]
 
 @contextmanager
 def pod(
-    running: Cluster, name: str, *words: str, image: str = SHOP, labels: dict[str, str] | None = None
+    cluster: Cluster, name: str, *words: str, image: str = SHOP, labels: dict[str, str] | None = None
 ) -> Iterator[Pod]:
     """A pod that is up. ``words``: the options of Java and the class."""
-    running.apply(manifest(name, image, words, labels))
+    cluster.apply(manifest(name, image, words, labels))
     try:
-        running.kubectl("wait", "-n", NAMESPACE, f"pod/{name}", "--for=condition=Ready", f"--timeout={PATIENCE}s")
-        waited(lambda: "ready" in running.kubectl("logs", "-n", NAMESPACE, name), f"{name} that is ready")
-        with attached(running, name) as program:
-            yield Pod(running, name, program)
+        cluster.kubectl("wait", "-n", NAMESPACE, f"pod/{name}", "--for=condition=Ready", f"--timeout={PATIENCE}s")
+        waited(lambda: "ready" in cluster.kubectl("logs", "-n", NAMESPACE, name), f"{name} that is ready")
+        with attached(cluster, name) as program:
+            yield Pod(cluster, name, program)
     finally:
-        running.kubectl("delete", "pod", "-n", NAMESPACE, name, "--now", "--ignore-not-found", "--timeout=60s")
+        cluster.kubectl("delete", "pod", "-n", NAMESPACE, name, "--now", "--ignore-not-found", "--timeout=60s")
 
 
 @contextmanager
-def attached(running: Cluster, name: str) -> Iterator[Target]:
+def attached(cluster: Cluster, name: str) -> Iterator[Target]:
     command = ["kubectl", "attach", "-i", "-q", "-n", NAMESPACE, name, "-c", "orders"]
-    program = Target(command, {**os.environ, **running.environment})
+    program = Target(command, {**os.environ, **cluster.environment})
     try:
         yield program
     finally:

@@ -73,39 +73,39 @@ def request(kubernetes: Cluster, orders: Pod, requests: int) -> None:
         forwarding.stop()
 
 
-def requests_of(running: Backend, pid: int) -> int:
+def requests_of(receiver: Backend, pid: int) -> int:
     """The number of requests of a JVM in the last report about it."""
-    for resource, metric in reversed(running.reports):
+    for resource, metric in reversed(receiver.reports):
         if metric.name == "btpy.requests" and attributes(list(resource.attributes))["process.pid"] == pid:
             return sum(int(point.count) for point in metric.exponential_histogram.data_points)
     return 0
 
 
-def warmed_up(kubernetes: Cluster, orders: Pod, running: Backend) -> None:
+def warmed_up(kubernetes: Cluster, orders: Pod, receiver: Backend) -> None:
     """Sends requests until one is counted. The web server loads its classes with the first request, and on a busy
     machine that request may pass without a probe."""
     for _ in range(3):
         request(kubernetes, orders, 1)
         with contextlib.suppress(AssertionError):
-            waited(lambda: requests_of(running, orders.pid) > 0, "a request", 30)
+            waited(lambda: requests_of(receiver, orders.pid) > 0, "a request", 30)
             return
     raise AssertionError(f"no request is counted: {log(kubernetes)}")
 
 
 def test_standing_probes_follow_the_pods_that_a_rule_names(kubernetes: Cluster, tmp_path: Path) -> None:
     with (
-        backend() as running,
-        collector(tmp_path, PORT, f"http://127.0.0.1:{running.port}"),
+        backend() as receiver,
+        collector(tmp_path, PORT, f"http://127.0.0.1:{receiver.port}"),
         daemonset(kubernetes) as btpy,
     ):
         for count, requests in enumerate((211, 101), 1):  # the pod, then a new one of the same name
             with pod(kubernetes, "orders-7f9c", "Served", labels=SELECTED) as orders:
                 pid = orders.pid
                 waited(lambda count=count: log(kubernetes).count(READY) == count, "the probes", 60)  # type: ignore[misc]
-                warmed_up(kubernetes, orders, running)
+                warmed_up(kubernetes, orders, receiver)
                 request(kubernetes, orders, requests)
                 wanted = requests + 1
-                waited(lambda pid=pid, wanted=wanted: requests_of(running, pid) == wanted, f"{wanted} requests", 60)  # type: ignore[misc]
+                waited(lambda pid=pid, wanted=wanted: requests_of(receiver, pid) == wanted, f"{wanted} requests", 60)  # type: ignore[misc]
         with pod(kubernetes, "orders-a1b2", "Served", labels=SELECTED) as orders:
             waited(lambda: log(kubernetes).count(READY) == 3, log(kubernetes), 60)
             names = kubernetes.kubectl("-n", "btpy", "exec", btpy, "--", "btpy", "ps")
@@ -132,13 +132,13 @@ def looked_at(kubernetes: Cluster, btpy: str, orders: Pod, requests: int) -> lis
         looking.stop()
 
 
-def counted(kubernetes: Cluster, orders: Pod, running: Backend, requests: int) -> None:
+def counted(kubernetes: Cluster, orders: Pod, receiver: Backend, requests: int) -> None:
     """The backend gets exactly so many more requests."""
-    wanted = requests_of(running, orders.pid) + requests
+    wanted = requests_of(receiver, orders.pid) + requests
     request(kubernetes, orders, requests)
     with contextlib.suppress(AssertionError):
-        waited(lambda: requests_of(running, orders.pid) == wanted, "the requests", 60)
-    assert requests_of(running, orders.pid) == wanted, log(kubernetes)
+        waited(lambda: requests_of(receiver, orders.pid) == wanted, "the requests", 60)
+    assert requests_of(receiver, orders.pid) == wanted, log(kubernetes)
 
 
 def logged(kubernetes: Cluster, text: str, times: int = 1) -> None:
@@ -147,46 +147,46 @@ def logged(kubernetes: Cluster, text: str, times: int = 1) -> None:
 
 def test_standing_probes_follow_the_labels_of_pods(kubernetes: Cluster, tmp_path: Path) -> None:
     with (
-        backend() as running,
-        collector(tmp_path, PORT, f"http://127.0.0.1:{running.port}"),
+        backend() as receiver,
+        collector(tmp_path, PORT, f"http://127.0.0.1:{receiver.port}"),
         pod(kubernetes, "shop-1", "Served", labels=SELECTED) as one,
         pod(kubernetes, "shop-2", "Served", labels={"app": "stock"}) as other,
         daemonset(kubernetes),
     ):
         logged(kubernetes, f"in Served ({one.pid}): {READY}")
-        warmed_up(kubernetes, one, running)
+        warmed_up(kubernetes, one, receiver)
         kubernetes.kubectl("label", "-n", NAMESPACE, "pod/shop-2", "app=orders", "--overwrite")
         logged(kubernetes, f"in Served ({other.pid}): {READY}")
-        warmed_up(kubernetes, other, running)
-        counted(kubernetes, one, running, 101)
-        counted(kubernetes, other, running, 211)
+        warmed_up(kubernetes, other, receiver)
+        counted(kubernetes, one, receiver, 101)
+        counted(kubernetes, other, receiver, 211)
         kubernetes.kubectl("label", "-n", NAMESPACE, "pod/shop-1", "app-")
         logged(kubernetes, f"in Served ({one.pid}): the probes are out")
         one.assert_left_alone()
         request(kubernetes, one, 2)
-        counted(kubernetes, other, running, 53)
+        counted(kubernetes, other, receiver, 53)
 
 
 def test_probes_stay_while_the_api_server_is_away(kubernetes: Cluster, tmp_path: Path) -> None:
     """Nothing reaches its port for a while; then the account has no right; then all is as before."""
     with (
-        backend() as running,
-        collector(tmp_path, PORT, f"http://127.0.0.1:{running.port}"),
+        backend() as receiver,
+        collector(tmp_path, PORT, f"http://127.0.0.1:{receiver.port}"),
         pod(kubernetes, "shop-1", "Served", labels=SELECTED) as one,
         daemonset(kubernetes),
     ):
         logged(kubernetes, READY)
-        warmed_up(kubernetes, one, running)
+        warmed_up(kubernetes, one, receiver)
         with no_way_to_the_api_server():
             time.sleep(15)
         logged(kubernetes, f"{NOTES}: the API server does not answer")
         logged(kubernetes, "pods: the API server answers again")
-        counted(kubernetes, one, running, 307)
+        counted(kubernetes, one, receiver, 307)
         binding = kubernetes.get("clusterrolebinding", "btpy")
         kubernetes.kubectl("delete", "clusterrolebinding", "btpy")
         logged(kubernetes, f"{NOTES}: the API server refuses to list pods: the service account must not list pods")
         kubernetes.kubectl("label", "-n", NAMESPACE, "pod/shop-1", "app-")
-        counted(kubernetes, one, running, 103)
+        counted(kubernetes, one, receiver, 103)
         binding["metadata"] = {"name": "btpy"}
         kubernetes.apply(binding)
         logged(kubernetes, f"in Served ({one.pid}): the probes are out")

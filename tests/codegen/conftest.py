@@ -10,8 +10,8 @@ from tests.jdks import MAJORS
 
 @pytest.fixture(scope="module", params=MAJORS, ids=[f"jdk{major}" for major in MAJORS])
 def every_jvm(request: pytest.FixtureRequest) -> Iterator[Target]:
-    with target(request.param) as running:
-        yield running
+    with target(request.param) as program:
+        yield program
 
 
 @pytest.fixture
@@ -24,5 +24,5 @@ def jvm(every_jvm: Target) -> Target:
 @pytest.fixture(scope="module")
 def jvm17() -> Iterator[Target]:
     """One JVM for many examples."""
-    with target(17) as running:
-        yield running
+    with target(17) as program:
+        yield program

@@ -240,8 +240,8 @@ def test_the_policy_that_the_help_shows_is_enough(jdk: int, granted: bool, tmp_p
 @pytest.mark.parametrize("jdk", [8, 17])
 def test_a_runtime_in_a_directory_named_jre_has_its_version(jdk: int, tmp_path: Path) -> None:
     home = shutil.copytree(java_home(jdk), tmp_path / "jre", symlinks=True)
-    running = ("sh", "-c", 'shift; exec "$0" "$@"', str(home / "bin" / "java"))
-    with cell(jdk, "-XX:-UsePerfData", prefix=running) as target_cell:
+    launcher = ("sh", "-c", 'shift; exec "$0" "$@"', str(home / "bin" / "java"))
+    with cell(jdk, "-XX:-UsePerfData", prefix=launcher) as target_cell:
         assert Path(target_cell.process.java_home) == home
         assert target_cell.process.feature_version == jdk
 

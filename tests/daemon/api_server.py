@@ -80,14 +80,14 @@ def fake_api_server(directory: Path) -> Iterator[FakeApiServer]:
         f" -addext subjectAltName=IP:127.0.0.1 -keyout {directory}/key.pem -out {account}/ca.crt"
     )
     subprocess.run(command.split(), check=True, capture_output=True)
-    running = FakeApiServer(account)
-    running.rotate("first-token")
+    api_server = FakeApiServer(account)
+    api_server.rotate("first-token")
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            status, body = running.answer(self.path, self.headers)
-            if running.trickled is not None:
-                self.wfile.write(running.trickled)
+            status, body = api_server.answer(self.path, self.headers)
+            if api_server.trickled is not None:
+                self.wfile.write(api_server.trickled)
                 while True:
                     self.wfile.write(b"7")
                     time.sleep(0.05)
@@ -108,13 +108,13 @@ def fake_api_server(directory: Path) -> Iterator[FakeApiServer]:
                 Handler(secured, client_address, self)  # a client may give up
 
     server = Server(("127.0.0.1", 0), Handler)
-    running.port = server.server_address[1]
+    api_server.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
-        yield running
+        yield api_server
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
-    assert running.faults == []
+    assert api_server.faults == []

@@ -24,9 +24,9 @@ MIRROR = "kubernetes.io/config.mirror"
 
 @pytest.fixture
 def fake(tmp_path: Path) -> Iterator[FakeApiServer]:
-    with fake_api_server(tmp_path) as running:
-        running.add(UID, labels={"app": "shop"}, annotations={"acme.com/probes": "slow"})
-        yield running
+    with fake_api_server(tmp_path) as fake_server:
+        fake_server.add(UID, labels={"app": "shop"}, annotations={"acme.com/probes": "slow"})
+        yield fake_server
 
 
 def asked(fake: FakeApiServer) -> ApiServer:

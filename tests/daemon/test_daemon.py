@@ -59,12 +59,12 @@ class Daemon:
 
 @contextmanager
 def daemon(directory: Path, url: str, *options: str) -> Iterator[Daemon]:
-    running = Daemon(directory, url, *options)
+    process = Daemon(directory, url, *options)
     try:
-        yield running
+        yield process
     finally:
-        running.process.kill()
-        running.process.wait()
+        process.process.kill()
+        process.process.wait()
 
 
 def btpy(*arguments: Any) -> str:
@@ -74,56 +74,56 @@ def btpy(*arguments: Any) -> str:
     return ran.stdout
 
 
-def count(running: Backend, name: str, pid: int) -> int:
+def count(receiver: Backend, name: str, pid: int) -> int:
     """The last value of a map that one JVM reported; 0 if it has reported none."""
-    for resource, metric in reversed(running.reports):
+    for resource, metric in reversed(receiver.reports):
         if metric.name == f"btpy.{name}" and attributes(list(resource.attributes))["process.pid"] == pid:
             return sum(int(point.as_int) for point in metric.sum.data_points)
     return 0
 
 
-def counts(running: Backend, name: str, pid: int, number: int) -> None:
-    waited(lambda: count(running, name, pid) == number, f"{number} in @{name}: {count(running, name, pid)}")
+def counts(receiver: Backend, name: str, pid: int, number: int) -> None:
+    waited(lambda: count(receiver, name, pid) == number, f"{number} in @{name}: {count(receiver, name, pid)}")
 
 
 def test_a_daemon_that_is_killed_finds_its_probes_again_and_nothing_is_lost(directory: Path) -> None:
-    with backend() as running, traffic(17, "-Dbtpy.name=daemon-test") as one, ExitStack() as stack:
+    with backend() as receiver, traffic(17, "-Dbtpy.name=daemon-test") as one, ExitStack() as stack:
         pid = one.pid
-        first = stack.enter_context(daemon(directory, running.url))
+        first = stack.enter_context(daemon(directory, receiver.url))
         first.wait_for("the probes are in 1 method")
         called(one, 101)
-        counts(running, "n", pid, 101)
+        counts(receiver, "n", pid, 101)
         first.process.kill()
         first.process.wait()
         called(one, 103)
-        second = stack.enter_context(daemon(directory, running.url))
+        second = stack.enter_context(daemon(directory, receiver.url))
         second.wait_for("the probes are in 1 method")
         called(one, 107)
-        counts(running, "n", pid, 311)
+        counts(receiver, "n", pid, 311)
 
         (directory / "calls.toml").write_text("jvms = [")  # an error changes nothing
         second.wait_for("is not TOML")
         called(one, 2)
-        counts(running, "n", pid, 313)
+        counts(receiver, "n", pid, 313)
         (directory / "calls.bt").write_text("Traffic::serve @entry { @m = count() }")
         (directory / "calls.toml").write_text('jvms = "daemon-test"')
         second.wait_for("the probes are in 1 method", times=2)
         called(one, 109)
-        counts(running, "m", pid, 109)
-        assert count(running, "n", pid) == 313
+        counts(receiver, "m", pid, 109)
+        assert count(receiver, "n", pid) == 313
 
         (directory / "calls.toml").unlink()
         second.wait_for("the probes are out", times=2)
         assert btpy("sessions", pid) == ""
         assert second.end() == 0
-        assert len([record for _, record in running.logs if record.event_name == "served"]) == 11  # 3, 3, 3 and 2
+        assert len([record for _, record in receiver.logs if record.event_name == "served"]) == 11  # 3, 3, 3 and 2
 
 
 def test_jvms_come_and_go_and_sessions_of_people_are_left_alone(directory: Path) -> None:
     (directory / "other.toml").write_text('jvms = "nobody"\nscript = "calls.bt"')
     (directory / "old.toml").write_text('jvms = "*"\nscript = "calls.bt"\nexpires = 2001-01-01T00:00:00Z')
-    with backend() as running, ExitStack() as stack:
-        watching = stack.enter_context(daemon(directory, running.url))
+    with backend() as receiver, ExitStack() as stack:
+        watching = stack.enter_context(daemon(directory, receiver.url))
         watching.wait_for("standing probes of")
         ended: list[int] = []
         for index, calls in enumerate((31, 37, 41), 1):
@@ -131,9 +131,9 @@ def test_jvms_come_and_go_and_sessions_of_people_are_left_alone(directory: Path)
                 watching.wait_for("the probes are in 1 method", times=index)
                 called(passing, calls)
                 ended.append(passing.pid)
-                counts(running, "n", passing.pid, calls)
+                counts(receiver, "n", passing.pid, calls)
             watching.wait_for("the JVM has ended", times=index)
-        assert [count(running, "n", pid) for pid in ended] == [31, 37, 41]
+        assert [count(receiver, "n", pid) for pid in ended] == [31, 37, 41]
 
         one = stack.enter_context(traffic(17, "-Dbtpy.name=daemon-test"))
         stack.enter_context(traffic(17, "-Dbtpy.name=spared"))
@@ -153,18 +153,18 @@ def test_jvms_come_and_go_and_sessions_of_people_are_left_alone(directory: Path)
 
 
 def test_probes_stay_for_the_next_daemon_with_keep(directory: Path) -> None:
-    with backend() as running, traffic(17, "-Dbtpy.name=daemon-test") as one, ExitStack() as stack:
-        first = stack.enter_context(daemon(directory, running.url, "--keep", "--ttl", "10m"))
+    with backend() as receiver, traffic(17, "-Dbtpy.name=daemon-test") as one, ExitStack() as stack:
+        first = stack.enter_context(daemon(directory, receiver.url, "--keep", "--ttl", "10m"))
         first.wait_for("the probes are in 1 method")
         assert first.end() == 0
         assert " calls " in btpy("sessions", one.pid)
         (directory / "calls.bt").write_text(CALLS + " ")  # the next daemon finds an old session
-        second = stack.enter_context(daemon(directory, running.url))
+        second = stack.enter_context(daemon(directory, receiver.url))
         second.wait_for("an old session is out")
         second.wait_for("the probes are in 1 method")
         called(one, 47)
         assert second.end() == 0
-        counts(running, "n", one.pid, 47)
+        counts(receiver, "n", one.pid, 47)
         assert btpy("sessions", one.pid) == ""
 
 

@@ -69,8 +69,8 @@ class Watch:
 class Counts:
     """The last count of each JVM that the backend has got."""
 
-    def __init__(self, running: Backend) -> None:
-        self._running = running
+    def __init__(self, receiver: Backend) -> None:
+        self._receiver = receiver
         self._read = 0
         self._of: dict[int, int] = {}
         self._lock = Lock()
@@ -81,7 +81,7 @@ class Counts:
             self._of.pop(pid, None)
 
     def __getitem__(self, pid: int) -> int:
-        reports = self._running.reports
+        reports = self._receiver.reports
         with self._lock:
             while self._read < len(reports):
                 resource, metric = reports[self._read]
@@ -97,8 +97,8 @@ class Counts:
 @pytest.mark.timeout(1800)
 def test_each_count_is_exact_while_jvms_come_and_go_and_the_daemon_is_killed(directory: Path) -> None:
     number = int(os.environ.get("BTPY_DAEMON_JVMS", "503"))
-    with backend() as running:
-        watch, counts = Watch(directory, running.url), Counts(running)
+    with backend() as receiver:
+        watch, counts = Watch(directory, receiver.url), Counts(receiver)
 
         def live(index: int) -> int:
             """The number of calls of one JVM, which ends when the backend has counted them."""

@@ -26,9 +26,9 @@ def loaded(name: str, source: str) -> LoadedClass:
 
 
 def archive(path: Path, **entries: bytes) -> Path:
-    with zipfile.ZipFile(path, "w") as running:
+    with zipfile.ZipFile(path, "w") as jar:
         for name, content in entries.items():
-            running.writestr(f"acme/{name}.class", content)
+            jar.writestr(f"acme/{name}.class", content)
     return path
 
 

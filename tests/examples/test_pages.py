@@ -192,14 +192,14 @@ def open_shop(directory: Path) -> Iterator[Target]:
     jar = directory / "shop.jar"
     shutil.copy(shop_jar(), jar)
     flags = [f"-Dbtpy.name={OWN_NAME}"]
-    with target(17, MAIN, *SHOP[SHOP.index(MAIN) + 1 :], classpath=[jar], flags=flags) as running:
-        yield running
+    with target(17, MAIN, *SHOP[SHOP.index(MAIN) + 1 :], classpath=[jar], flags=flags) as program:
+        yield program
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    with open_shop(tmp_path_factory.mktemp("shop")) as running:
-        yield running
+    with open_shop(tmp_path_factory.mktemp("shop")) as program:
+        yield program
 
 
 class Reader:

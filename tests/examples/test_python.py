@@ -24,8 +24,8 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", DOCUMENT, re.DOTALL | re.MULTILIN
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Target]:
-    with target(17, MAIN, "--requests", "1000000", "--rate", "300", classpath=[shop_jar()]) as running:
-        yield running
+    with target(17, MAIN, "--requests", "1000000", "--rate", "300", classpath=[shop_jar()]) as program:
+        yield program
 
 
 def ran(text: str, shop: Target, names: dict[str, Any]) -> None:

@@ -34,13 +34,13 @@ def test_the_service_is_named_as_the_application_names_it(
 ) -> None:
     classpath = [compiled([JAVA / "Traffic.java"], release=11)]
     env = {**os.environ, **environment}
-    with target(17, "Traffic", *arguments, classpath=classpath, flags=flags, env=env) as running:
-        process = service_of(describe(running.pid))
+    with target(17, "Traffic", *arguments, classpath=classpath, flags=flags, env=env) as program:
+        process = service_of(describe(program.pid))
         assert process == service or process.name == service
 
 
 def test_attributes_of_the_resource_are_taken_over() -> None:
     classpath = [compiled([JAVA / "Traffic.java"], release=11)]
-    with target(17, "Traffic", classpath=classpath, env={**os.environ, **ENVIRONMENT}) as running:
+    with target(17, "Traffic", classpath=classpath, env={**os.environ, **ENVIRONMENT}) as program:
         attributes = (("team", "shop"), ("deployment.environment", "a b"))
-        assert service_of(describe(running.pid)) == Service("by-variable", attributes)
+        assert service_of(describe(program.pid)) == Service("by-variable", attributes)

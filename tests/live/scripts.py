@@ -36,8 +36,8 @@ def counted_classes(jdk: int = 11) -> Path:
 def counted(jdk: int, *flags: str, prefix: Sequence[str] = ()) -> Iterator[Target]:
     """The running program Counted. ``prefix``: the beginning of the command line, to run it as another user or
     elsewhere."""
-    with target(jdk, "Counted", classpath=[counted_classes(jdk)], flags=flags, prefix=prefix) as running:
-        yield running
+    with target(jdk, "Counted", classpath=[counted_classes(jdk)], flags=flags, prefix=prefix) as jvm:
+        yield jvm
 
 
 def values_until(

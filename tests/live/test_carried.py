@@ -40,10 +40,10 @@ SCRIPT = """SdkSpans::work @entry {
 def traced(directory: Path, *arguments: str) -> Iterator[tuple[Target, Tracer]]:
     script = directory / "script.bt"
     script.write_text(SCRIPT + " SdkSpans::work @return { warn(arg0) }")
-    with program(17, "SdkSpans", SDK) as running, tracing(running.pid, script, *WITH, *arguments) as tracer:
-        running.send()
-        running.wait_for("done")
-        yield running, tracer
+    with program(17, "SdkSpans", SDK) as jvm, tracing(jvm.pid, script, *WITH, *arguments) as tracer:
+        jvm.send()
+        jvm.wait_for("done")
+        yield jvm, tracer
 
 
 def test_ndjson_has_them_as_members(tmp_path: Path) -> None:
@@ -77,12 +77,12 @@ def replayed(recording: Path, form: str, *arguments: str) -> str:
 
 def test_text_and_csv_of_a_recording_show_them(tmp_path: Path) -> None:
     recording = tmp_path / "run.btz"
-    with program(17, "SdkSpans", SDK) as running, ExitStack() as stack:
-        tracer = Tracer([str(running.pid), "-e", SCRIPT, *WITH, "-o", str(recording)])
+    with program(17, "SdkSpans", SDK) as jvm, ExitStack() as stack:
+        tracer = Tracer([str(jvm.pid), "-e", SCRIPT, *WITH, "-o", str(recording)])
         stack.callback(tracer.kill)
         waited(lambda: any("1 probe " in line for line in tracer.stderr), "the probe")
-        running.send()
-        running.wait_for("done")
+        jvm.send()
+        jvm.wait_for("done")
         assert tracer.stop() == 0
     lines = replayed(recording, "text").splitlines()
     printed = [line for line in lines if line.startswith("work ")]
@@ -106,15 +106,15 @@ def test_text_and_csv_of_a_recording_show_them(tmp_path: Path) -> None:
 
 def test_log_records_behind_a_collector_belong_to_the_span(tmp_path: Path) -> None:
     port = free_port()
-    with backend() as running, ExitStack() as stack:
-        stack.enter_context(collector(tmp_path, port, f"http://127.0.0.1:{running.port}"))
+    with backend() as receiver, ExitStack() as stack:
+        stack.enter_context(collector(tmp_path, port, f"http://127.0.0.1:{receiver.port}"))
         one = stack.enter_context(program(17, "SdkSpans", SDK))
         tracer = started(stack, [str(one.pid), "-e", SCRIPT, *WITH, "-o", f"otlp://127.0.0.1:{port}"])
         one.send()
         one.wait_for("done")
-        waited(lambda: len(running.logs) == 2 * CALLS + 1, "all log records and the warning about the MDC")
+        waited(lambda: len(receiver.logs) == 2 * CALLS + 1, "all log records and the warning about the MDC")
         assert tracer.stop() == 0
-        records = [record for _, record in running.logs if not record.event_name.startswith("btpy.")]
+        records = [record for _, record in receiver.logs if not record.event_name.startswith("btpy.")]
     events = [record for record in records if record.event_name]
     bodies = [record.body.string_value for record in records if not record.event_name]
     assert len(events) == len(bodies) == CALLS
@@ -135,15 +135,15 @@ def test_log_records_behind_a_collector_belong_to_the_span(tmp_path: Path) -> No
 def test_fields_that_a_script_names_so_become_those_of_the_log_record() -> None:
     script = """SdkSpans::work @entry { emit("seen", trace_id=arg0, span_id=arg1, trace_flags="01", other=1);
         emit("none", trace_id="no id", span_id="neither"); }"""
-    with backend() as running, ExitStack() as stack:
+    with backend() as receiver, ExitStack() as stack:
         one = stack.enter_context(program(17, "SdkSpans", SDK))
-        tracer = started(stack, [str(one.pid), "-e", script, "-o", running.url])
+        tracer = started(stack, [str(one.pid), "-e", script, "-o", receiver.url])
         one.send()
         one.wait_for("done")
-        waited(lambda: len(running.logs) == 2 * CALLS, "all log records")
+        waited(lambda: len(receiver.logs) == 2 * CALLS, "all log records")
         assert tracer.stop() == 0
-        records = [record for _, record in running.logs if record.event_name == "seen"]
-        none = [record for _, record in running.logs if record.event_name == "none"]
+        records = [record for _, record in receiver.logs if record.event_name == "seen"]
+        none = [record for _, record in receiver.logs if record.event_name == "none"]
     assert (
         sum(len(record.trace_id) == 16 and len(record.span_id) == 8 and record.flags == 1 for record in records)
         == SPANS

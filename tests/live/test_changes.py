@@ -29,9 +29,9 @@ BREAKS = '@OnLowMemory(pool="nonesuch", above=0.9) { print("low") }'
 
 
 def extended(session: Session, text: str, without: Iterable[int] = ()) -> Program:
-    running = session.deployer.program
-    assert running is not None
-    return check_source(Source("test.bt", text), earlier=running.without(without))
+    program = session.deployer.program
+    assert program is not None
+    return check_source(Source("test.bt", text), earlier=program.without(without))
 
 
 def begun(session: Session, text: str) -> Deployment:
@@ -50,13 +50,13 @@ def counts(session: Session) -> dict[str, int]:
 
 
 def ids(session: Session, *names: str) -> list[int]:
-    running = session.deployer.program
-    assert running is not None
-    return [probe.id for probe in running.active if probe.name in names]
+    program = session.deployer.program
+    assert program is not None
+    return [probe.id for probe in program.active if probe.name in names]
 
 
 def test_a_tried_script_does_not_affect_later_ones() -> None:
-    with traffic() as running, Session.attach(running.pid) as session:
+    with traffic() as program, Session.attach(program.pid) as session:
         begun(session, "Traffic::serve @entry { @old = count(); }")
         tried = extended(session, "Traffic::serve @entry { @tried = count(); }")
         session.deployer.match(tried)
@@ -64,31 +64,31 @@ def test_a_tried_script_does_not_affect_later_ones() -> None:
         with pytest.raises(ScriptError):
             session.deployer.rehearse(extended(session, "Traffic::serve @entry { @tried = sum(arg0.length); }"))
         session.deployer.load(extended(session, "Traffic::serve @entry { @new = count(); @more = count(); }"))
-        called(running, CALLS)
+        called(program, CALLS)
         assert counts(session) == {"old": CALLS, "new": CALLS, "more": CALLS}
 
 
 @all_jdks
 def test_replacing_under_load_counts_every_call_once(jdk: int) -> None:
     versions = 13
-    with traffic(jdk, "-Xverify:all") as running, Session.attach(running.pid) as session:
+    with traffic(jdk, "-Xverify:all") as program, Session.attach(program.pid) as session:
         begun(
             session,
             "Traffic::serve @return { @v0 = count(); @all = count(); } Traffic.Other::turn @entry { @n = count() }",
         )
-        started(running, 4)
+        started(program, 4)
         for version in range(1, versions):
             old = ids(session, "serve")
             assert len(old) == 1
             text = f"Traffic::serve @return {{ @v{version} = count(); @all = count(); }}"
             session.deployer.load(extended(session, text, old), replacing=old)
-        calls = stopped(running)
+        calls = stopped(program)
         result = counts(session)
         assert result["all"] == result["n"] == calls
         # The threads may stop before they call the last version.
         assert sum(result.get(f"v{version}", 0) for version in range(versions)) == calls
         assert session.deployer.remove(ids(session, "serve", "turn")) == 2
-        called(running, CALLS)
+        called(program, CALLS)
         assert counts(session) == result
         receipt = session.departure.detach()
         assert receipt.clean
@@ -96,23 +96,23 @@ def test_replacing_under_load_counts_every_call_once(jdk: int) -> None:
 
 
 def test_probes_share_a_class_and_leave_it_one_by_one() -> None:
-    with traffic() as running, Session.attach(running.pid) as session:
+    with traffic() as program, Session.attach(program.pid) as session:
         begun(session, "Traffic::serve @entry { @a = count(); }")
         session.deployer.load(extended(session, "Traffic::serve @entry { @b = count(); }"))
-        called(running, CALLS)
+        called(program, CALLS)
         assert session.deployer.remove([0]) == 0
-        called(running, CALLS)
+        called(program, CALLS)
         assert session.deployer.remove([1]) == 1
-        called(running, CALLS)
+        called(program, CALLS)
         assert counts(session) == {"a": CALLS, "b": 2 * CALLS}
         session.deployer.load(extended(session, "Traffic::serve @entry { @a = count(); }"))
-        called(running, 7)
+        called(program, 7)
         assert counts(session) == {"a": CALLS + 7, "b": 2 * CALLS}
         assert session.departure.detach().woven == 1
 
 
 def test_a_version_that_does_not_fit_leaves_the_old_one() -> None:
-    with traffic() as running, Session.attach(running.pid) as session:
+    with traffic() as program, Session.attach(program.pid) as session:
         begun(session, "Traffic::serve @entry { @a = count(); }")
         for text, error in [
             ("Traffic::serve @entry { @a = count(; }", ScriptError),
@@ -122,7 +122,7 @@ def test_a_version_that_does_not_fit_leaves_the_old_one() -> None:
         ]:
             with pytest.raises(error):
                 session.deployer.load(extended(session, text, [0]), replacing=[0])
-            called(running, CALLS)
+            called(program, CALLS)
         assert counts(session) == {"a": 4 * CALLS}
         assert session.deployer.remove([0]) == 1
         assert session.departure.detach().clean
@@ -137,40 +137,40 @@ def test_a_version_that_fails_when_it_is_woven_already_is_taken_out(monkeypatch:
         once(agent, period, site, handler)
 
     monkeypatch.setattr(Agent, "run_every", refused)
-    with traffic() as running, Session.attach(running.pid) as session:
+    with traffic() as program, Session.attach(program.pid) as session:
         begun(session, "Traffic::serve @entry { @a = count(); }")
         turn = "Traffic.Other::turn @entry { @t = count() }"
         text = f"Traffic::serve @entry {{ @b = count(); }} {turn} @OnTimer(1ms) {{ exit() }}"
         with pytest.raises(BtpyError, match="no timers"):
             session.deployer.load(extended(session, text, [0]), replacing=[0])
-        called(running, CALLS)
+        called(program, CALLS)
         assert counts(session) == {"a": CALLS}
         session.deployer.load(extended(session, turn))
-        called(running, CALLS)
+        called(program, CALLS)
         assert counts(session) == {"a": 2 * CALLS, "t": CALLS}
         receipt = session.departure.detach()
         assert (receipt.clean, receipt.woven) == (True, 2)
 
 
 def test_a_first_script_that_fails_late_leaves_nothing() -> None:
-    with traffic() as running, Session.attach(running.pid) as session:
+    with traffic() as program, Session.attach(program.pid) as session:
         with pytest.raises(ScriptError):
             begun(session, f"Traffic::serve @entry {{ @a = count(); }} @OnTimer(1ms) {{ @t = count(); }} {BREAKS}")
-        called(running, CALLS)
+        called(program, CALLS)
         assert counts(session) == {}
         session.deployer.load(extended(session, "Traffic::serve @entry { @a = count(); }"))
-        called(running, CALLS)
+        called(program, CALLS)
         assert counts(session) == {"a": CALLS}
         assert session.departure.detach().clean
 
 
 def test_another_session_keeps_its_probes() -> None:
-    with traffic() as running, Session.attach(running.pid) as one, Session.attach(running.pid) as other:
+    with traffic() as program, Session.attach(program.pid) as one, Session.attach(program.pid) as other:
         begun(one, "Traffic::serve @entry { @a = count(); }")
         begun(other, "Traffic::serve @entry { @b = count(); }")
-        called(running, CALLS)
+        called(program, CALLS)
         assert one.deployer.remove([0]) == 1
-        called(running, CALLS)
+        called(program, CALLS)
         assert counts(one) == {"a": CALLS}
         assert counts(other) == {"b": 2 * CALLS}
         assert other.deployer.remove([0]) == 1
@@ -181,7 +181,7 @@ def test_another_session_keeps_its_probes() -> None:
 def test_timers_hooks_and_ends_go_with_their_script() -> None:
     first = '@OnEvent("hit") { print("first hit") } @OnEnd { print("first end") } @OnTimer(1ms) { @ticks = count(); }'
     second = '@OnEvent("hit") { print("second hit") } @OnEnd { print("second end") }'
-    with traffic() as running, Session.attach(running.pid) as session:
+    with traffic() as program, Session.attach(program.pid) as session:
         begun(session, first)
         session.deployer.load(extended(session, second))
         session.agent.send("hit")
@@ -200,16 +200,16 @@ def test_timers_hooks_and_ends_go_with_their_script() -> None:
 
 
 def test_thread_variables_and_maps_are_those_of_the_scripts_before() -> None:
-    with traffic() as running, Session.attach(running.pid) as session:
+    with traffic() as program, Session.attach(program.pid) as session:
         begun(session, "Traffic::serve @entry { thread.last = arg0; }")
-        called(running, 3)
+        called(program, 3)
         reads = """
         Traffic.Other::turn @entry {
           thread.turns += 1; @seen[thread.last == arg0] = count(); @turns = max(thread.turns);
         }
         """
         session.deployer.load(extended(session, reads))
-        called(running, CALLS)
+        called(program, CALLS)
         results = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert results["seen"] == {(True,): Count(CALLS)}
         assert results["turns"][()].number == CALLS  # type: ignore[union-attr]
@@ -225,11 +225,11 @@ def test_a_subscriber_goes_without_its_host(tmp_path: Path) -> None:
     )
     libraries = Libraries((tmp_path,))
     text = 'import "turns.bt" as turns; @OnProbe(turns.turn) probe own { @own = sum(event.number); }'
-    with traffic() as running, Session.attach(running.pid) as session:
+    with traffic() as program, Session.attach(program.pid) as session:
         session.deployer.load(check_source(Source("test.bt", text), libraries))
-        called(running, 11)
+        called(program, 11)
         session.deployer.remove(ids(session, "own"))
-        called(running, 11)
+        called(program, 11)
         results = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert results["own"][()].number == sum(range(11))  # type: ignore[union-attr]
         assert results["turns.turns"] == {(): Count(22)}
@@ -246,9 +246,9 @@ def test_no_class_that_is_loaded_meanwhile_keeps_a_removed_probe() -> None:
         begun(session, STORM)
         storm.send()
         for _ in range(5):
-            running = session.deployer.program
-            assert running is not None
-            session.deployer.remove([probe.id for probe in running.active])
+            program = session.deployer.program
+            assert program is not None
+            session.deployer.remove([probe.id for probe in program.active])
             session.deployer.load(extended(session, STORM))
         session.deployer.remove(ids(session, "probe"))
         assert storm.wait_for("ran ") == f"ran {THREADS * classes}"
@@ -265,28 +265,28 @@ def test_classes_that_are_loaded_meanwhile_count_every_call_once() -> None:
         session.deployer.load(check_source(Source("test.bt", text)))
         storm.send()
         for _ in range(5):
-            running = session.deployer.program
-            assert running is not None
-            old = [probe.id for probe in running.active]
+            program = session.deployer.program
+            assert program is not None
+            old = [probe.id for probe in program.active]
             session.deployer.load(extended(session, text, old), replacing=old)
         assert storm.wait_for("ran ") == f"ran {THREADS * classes}"
         maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         matching = [f"G{number:04d}" for number in range(7, classes, 10)]
         assert maps["by"] == {(name, method): Count(THREADS) for name in matching for method in ("<init>", "run")}
-        running = session.deployer.program
-        assert running is not None
-        assert session.deployer.remove([probe.id for probe in running.active]) == len(matching)
+        program = session.deployer.program
+        assert program is not None
+        assert session.deployer.remove([probe.id for probe in program.active]) == len(matching)
         assert session.departure.detach().woven == 0
 
 
 def test_records_of_two_scripts_keep_their_script_after_one_is_removed() -> None:
-    with counted(17) as running, Session.attach(running.pid) as session:
+    with counted(17) as program, Session.attach(program.pid) as session:
         begun(session, 'Counted::step @entry { print("one", arg1) }')
         session.deployer.load(extended(session, 'Counted::step @entry { print("two", arg1) }'))
-        running.send("call 2")
-        running.wait_for("called")
+        program.send("call 2")
+        program.wait_for("called")
         session.deployer.remove([0])
-        running.send("call 1")
-        running.wait_for("called")
+        program.send("call 1")
+        program.wait_for("called")
         result = values_until(session, lambda result: len(result) == 5)
         assert sorted(result) == [(0, (0,)), (0, (1,)), (1, (0,)), (1, (0,)), (1, (1,))]

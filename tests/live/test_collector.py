@@ -16,30 +16,30 @@ from tests.output.otlp.backend import Backend, attributes, backend
 from tests.ports import free_port
 
 
-def events(running: Backend) -> list[object]:
+def events(receiver: Backend) -> list[object]:
     """The call numbers in the received events."""
-    results = [attributes(list(record.attributes)) for _, record in running.logs if record.event_name]
+    results = [attributes(list(record.attributes)) for _, record in receiver.logs if record.event_name]
     return [event["number"] for event in results]
 
 
 @pytest.mark.parametrize("environment", [{}, DELTA], ids=["cumulative", "delta"])
 def test_a_collector_passes_on_every_count(tmp_path: Path, environment: dict[str, str]) -> None:
     port = free_port()
-    with backend() as running, traffic() as one, ExitStack() as stack:
-        stack.enter_context(collector(tmp_path, port, f"http://127.0.0.1:{running.port}"))
+    with backend() as receiver, traffic() as one, ExitStack() as stack:
+        stack.enter_context(collector(tmp_path, port, f"http://127.0.0.1:{receiver.port}"))
         tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", f"otlp://127.0.0.1:{port}"], environment)
         for _ in range(3):
             called(one, 211)
         assert tracer.stop() == 0
-        waited(lambda: len(events(running)) == 633, "all events")
-        waited(lambda: any(metric.name == "btpy.probe.records" for _, metric in running.reports), "the last report")
+        waited(lambda: len(events(receiver)) == 633, "all events")
+        waited(lambda: any(metric.name == "btpy.probe.records" for _, metric in receiver.reports), "the last report")
         if environment:
-            assert sum(running.summed("btpy.n").values()) == 633
-            assert sum(running.summed("btpy.sizes").values()) == 633
+            assert sum(receiver.summed("btpy.n").values()) == 633
+            assert sum(receiver.summed("btpy.sizes").values()) == 633
         else:
-            assert number(running, "btpy.n") == 633
-            assert sum(point.count for point in running.last("btpy.sizes").exponential_histogram.data_points) == 633
-        (histogram, *_) = running.last("btpy.sizes").exponential_histogram.data_points
+            assert number(receiver, "btpy.n") == 633
+            assert sum(point.count for point in receiver.last("btpy.sizes").exponential_histogram.data_points) == 633
+        (histogram, *_) = receiver.last("btpy.sizes").exponential_histogram.data_points
         assert list(attributes(list(histogram.attributes))) == ["key1"]
 
 
@@ -47,12 +47,12 @@ def test_a_collector_passes_on_every_count(tmp_path: Path, environment: dict[str
 def test_a_collector_that_restarts_has_every_count(tmp_path: Path, environment: dict[str, str]) -> None:
     """Asks the Collector to end, so that it passes on everything that it has accepted."""
     port = free_port()
-    with backend() as running, traffic() as one, ExitStack() as stack:
-        onward = f"http://127.0.0.1:{running.port}"
+    with backend() as receiver, traffic() as one, ExitStack() as stack:
+        onward = f"http://127.0.0.1:{receiver.port}"
         with collector(tmp_path, port, onward) as first:
             tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", f"otlp://127.0.0.1:{port}"], environment)
             called(one, 211)
-            waited(lambda: len(events(running)) == 211, "the first events")
+            waited(lambda: len(events(receiver)) == 211, "the first events")
             first.process.send_signal(signal.SIGTERM)
             first.wait()
         called(one, 101)
@@ -60,17 +60,17 @@ def test_a_collector_that_restarts_has_every_count(tmp_path: Path, environment: 
         stack.enter_context(collector(tmp_path, port, onward))
         called(one, 307)
         assert tracer.stop() == 0
-        waited(lambda: len(events(running)) == 619, "all events")
+        waited(lambda: len(events(receiver)) == 619, "all events")
         if environment:
-            waited(lambda: sum(running.summed("btpy.n").values()) == 619, "the last report")
+            waited(lambda: sum(receiver.summed("btpy.n").values()) == 619, "the last report")
         else:
-            waited(lambda: number(running, "btpy.n") == 619, "the last report")
+            waited(lambda: number(receiver, "btpy.n") == 619, "the last report")
 
 
 def test_a_collector_that_is_killed_costs_no_count_of_a_cumulative_metric(tmp_path: Path) -> None:
     port = free_port()
-    with backend() as running, traffic() as one, ExitStack() as stack:
-        onward = f"http://127.0.0.1:{running.port}"
+    with backend() as receiver, traffic() as one, ExitStack() as stack:
+        onward = f"http://127.0.0.1:{receiver.port}"
         with collector(tmp_path, port, onward):
             tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", f"otlp://127.0.0.1:{port}"])
             called(one, 211)
@@ -78,4 +78,4 @@ def test_a_collector_that_is_killed_costs_no_count_of_a_cumulative_metric(tmp_pa
         stack.enter_context(collector(tmp_path, port, onward))
         called(one, 307)
         assert tracer.stop() == 0
-        waited(lambda: number(running, "btpy.n") == 619, "the last report")
+        waited(lambda: number(receiver, "btpy.n") == 619, "the last report")

@@ -40,8 +40,8 @@ OTHER_CALLED_13 = str(sum(n * 1000 + len("subject") for n in range(13)))
 def stage(jdk: int, directory: Path, *flags: str, ready: str = "ready") -> Iterator[Target]:
     """The program Stage, verified, with the observer as its agent."""
     own = ["-Xverify:all", f"-javaagent:{agents.observer(directory)}", *flags]
-    with target(jdk, "Stage", classpath=[compiled(SOURCES)], flags=own, ready=ready) as running:
-        yield running
+    with target(jdk, "Stage", classpath=[compiled(SOURCES)], flags=own, ready=ready) as jvm:
+        yield jvm
 
 
 def asked(target: Target, command: str) -> str:
@@ -71,8 +71,8 @@ def orders(sessions: int) -> list[tuple[int, ...]]:
 
 @pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
 def test_sessions_come_and_go_in_every_order(jdk: int, tmp_path: Path) -> None:
-    with stage(jdk, tmp_path) as running:
-        before = digest(running, tmp_path)
+    with stage(jdk, tmp_path) as jvm:
+        before = digest(jvm, tmp_path)
         for order in orders(2):
             there: dict[int, Session] = {}
             expected = [0, 0]
@@ -82,25 +82,25 @@ def test_sessions_come_and_go_in_every_order(jdk: int, tmp_path: Path) -> None:
                     receipt = there.pop(at).departure.detach()
                     assert receipt.clean, (order, receipt)
                 else:
-                    there[at] = Session.attach(running.pid)
+                    there[at] = Session.attach(jvm.pid)
                     there[at].deployer.load(program(SCRIPTS[at]))
-                assert asked(running, "call 13") == CALLED_13
+                assert asked(jvm, "call 13") == CALLED_13
                 for path in there:
                     expected[path] += 13
-        assert digest(running, tmp_path) == before
+        assert digest(jvm, tmp_path) == before
 
 
 def test_three_sessions_weave_a_class_while_it_is_loaded(tmp_path: Path) -> None:
-    with stage(21, tmp_path) as running:
-        sessions = [Session.attach(running.pid) for _ in SCRIPTS]
+    with stage(21, tmp_path) as jvm:
+        sessions = [Session.attach(jvm.pid) for _ in SCRIPTS]
         for session, script in zip(sessions, SCRIPTS, strict=True):
             session.deployer.load(program(script), missing="ignore")
         fired = (13, 13, 2)
         for turn, at in enumerate((1, 0, 2), 1):
-            assert asked(running, "call 13") == CALLED_13
+            assert asked(jvm, "call 13") == CALLED_13
             assert counted(sessions[at]) == turn * fired[at]
             assert sessions[at].departure.detach().clean
-        assert asked(running, "call 13") == CALLED_13
+        assert asked(jvm, "call 13") == CALLED_13
 
 
 COVERED = """
@@ -117,29 +117,29 @@ def coverage(directory: Path, name: str) -> list[list[str]]:
     return list(csv.reader(report.read_text().splitlines()))
 
 
-def ended(running: Target) -> None:
-    running.process.stdin.close()  # type: ignore[union-attr]
-    assert running.wait() == 0
-    assert running.stderr == []
+def ended(jvm: Target) -> None:
+    jvm.process.stdin.close()  # type: ignore[union-attr]
+    assert jvm.wait() == 0
+    assert jvm.stderr == []
 
 
 @pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
 def test_jacoco_that_was_there_first_counts_the_same(jdk: int, tmp_path: Path) -> None:
     jacoco = f"-javaagent:{artifact(JACOCO_AGENT)}=destfile={tmp_path}"
-    with stage(jdk, tmp_path, f"{jacoco}/plain.exec") as running:
-        asked(running, "call 13")
-        ended(running)
-    with stage(jdk, tmp_path, f"{jacoco}/traced.exec") as running:
-        asked(running, "call 1")
-        before = digest(running, tmp_path)
-        with Session.attach(running.pid) as session:
+    with stage(jdk, tmp_path, f"{jacoco}/plain.exec") as jvm:
+        asked(jvm, "call 13")
+        ended(jvm)
+    with stage(jdk, tmp_path, f"{jacoco}/traced.exec") as jvm:
+        asked(jvm, "call 1")
+        before = digest(jvm, tmp_path)
+        with Session.attach(jvm.pid) as session:
             session.deployer.load(program(COVERED))
-            assert asked(running, "call 13") == CALLED_13
+            assert asked(jvm, "call 13") == CALLED_13
             assert counted(session) == 13 + 2  # constructors
-            assert digest(running, tmp_path) != before
+            assert digest(jvm, tmp_path) != before
             assert session.departure.detach().clean
-        assert digest(running, tmp_path) == before
-        ended(running)
+        assert digest(jvm, tmp_path) == before
+        ended(jvm)
     plain, traced = coverage(tmp_path, "plain"), coverage(tmp_path, "traced")
     assert [row for row in traced if row[2] == "Subject"] == [row for row in plain if row[2] == "Subject"]
     (subject,) = (row for row in plain if row[2] == "Subject")
@@ -148,14 +148,14 @@ def test_jacoco_that_was_there_first_counts_the_same(jdk: int, tmp_path: Path) -
 
 def test_jacoco_that_comes_later_counts_the_same(tmp_path: Path) -> None:
     options = f"destfile={tmp_path}/later.exec"
-    with stage(17, tmp_path) as running:
-        with Session.attach(running.pid) as session:
+    with stage(17, tmp_path) as jvm:
+        with Session.attach(jvm.pid) as session:
             session.deployer.load(program(COVERED), missing="ignore")
-            asked(running, f"premain {artifact(JACOCO_AGENT)} {options}")
-            assert asked(running, "call 13") == CALLED_13
+            asked(jvm, f"premain {artifact(JACOCO_AGENT)} {options}")
+            assert asked(jvm, "call 13") == CALLED_13
             assert counted(session) == 13 + 2
             assert session.departure.detach().clean
-        ended(running)
+        ended(jvm)
     (subject,) = (row for row in coverage(tmp_path, "later") if row[2] == "Subject")
     assert subject[3:] != ["0"] * len(subject[3:])
 
@@ -171,94 +171,94 @@ ENDRULE
 """
 
 
-def byteman_lines(running: Target) -> int:
-    return sum(line.startswith("byteman ") for line in running.stdout)
+def byteman_lines(jvm: Target) -> int:
+    return sum(line.startswith("byteman ") for line in jvm.stdout)
 
 
 @pytest.mark.parametrize("jdk", [11, 21], ids=["jdk11", "jdk21"])
 def test_byteman_that_was_there_first_works_on(jdk: int, tmp_path: Path) -> None:
     rules = tmp_path / "rules.btm"
     rules.write_text(RULE)
-    with stage(jdk, tmp_path, f"-javaagent:{artifact(BYTEMAN)}=script:{rules}") as running:
-        asked(running, "call 3")
-        before = digest(running, tmp_path)
-        with Session.attach(running.pid) as session:
+    with stage(jdk, tmp_path, f"-javaagent:{artifact(BYTEMAN)}=script:{rules}") as jvm:
+        asked(jvm, "call 3")
+        before = digest(jvm, tmp_path)
+        with Session.attach(jvm.pid) as session:
             session.deployer.load(program(SCRIPTS[1]))
-            assert asked(running, "call 13") == CALLED_13
+            assert asked(jvm, "call 13") == CALLED_13
             assert counted(session) == 13
             assert session.departure.detach().clean
-        assert digest(running, tmp_path) == before
-        asked(running, "call 5")
-        assert byteman_lines(running) == 3 + 13 + 5
+        assert digest(jvm, tmp_path) == before
+        asked(jvm, "call 5")
+        assert byteman_lines(jvm) == 3 + 13 + 5
 
 
 def test_byteman_that_comes_later_works_on(tmp_path: Path) -> None:
     rules = tmp_path / "rules.btm"
     rules.write_text(RULE)
-    with stage(17, tmp_path) as running:
-        asked(running, "call 3")
-        with Session.attach(running.pid) as session:
+    with stage(17, tmp_path) as jvm:
+        asked(jvm, "call 3")
+        with Session.attach(jvm.pid) as session:
             session.deployer.load(program(SCRIPTS[1]))
-            agents.load(running.pid, artifact(BYTEMAN), f"script:{rules}")
-            assert asked(running, "call 13") == CALLED_13
+            agents.load(jvm.pid, artifact(BYTEMAN), f"script:{rules}")
+            assert asked(jvm, "call 13") == CALLED_13
             assert counted(session) == 13
             assert session.departure.detach().clean
-        asked(running, "call 5")
-        assert byteman_lines(running) == 13 + 5
+        asked(jvm, "call 5")
+        assert byteman_lines(jvm) == 13 + 5
 
 
 @all_jdks
 def test_a_class_that_is_redefined_keeps_its_probes_and_its_new_code(jdk: int, tmp_path: Path) -> None:
     """This also holds before JDK 20, where the JVM forgets redefinitions of transformed classes (JDK-7124710)."""
     first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
-    with stage(jdk, tmp_path) as running:
-        asked(running, "call 1")
-        with Session.attach(running.pid) as session:
+    with stage(jdk, tmp_path) as jvm:
+        asked(jvm, "call 1")
+        with Session.attach(jvm.pid) as session:
             session.deployer.load(program(SCRIPTS[1]))
-            assert asked(running, "call 13") == CALLED_13
-            asked(running, f"redefine Subject {other}")
-            assert asked(running, "call 13") == OTHER_CALLED_13
-            with Session.attach(running.pid) as second:
+            assert asked(jvm, "call 13") == CALLED_13
+            asked(jvm, f"redefine Subject {other}")
+            assert asked(jvm, "call 13") == OTHER_CALLED_13
+            with Session.attach(jvm.pid) as second:
                 second.deployer.load(program(SCRIPTS[0]))
-                assert asked(running, "call 13") == OTHER_CALLED_13
+                assert asked(jvm, "call 13") == OTHER_CALLED_13
                 assert counted(second) == 13
                 assert second.departure.detach().clean
             assert counted(session) == 39
             assert session.departure.detach().clean
-        assert asked(running, "call 13") == OTHER_CALLED_13
-        with Session.attach(running.pid) as session:
+        assert asked(jvm, "call 13") == OTHER_CALLED_13
+        with Session.attach(jvm.pid) as session:
             session.deployer.load(program(SCRIPTS[1]))
-            assert asked(running, "call 13") == OTHER_CALLED_13
-            asked(running, f"redefine Subject {first}")
-            assert asked(running, "call 13") == CALLED_13
+            assert asked(jvm, "call 13") == OTHER_CALLED_13
+            asked(jvm, f"redefine Subject {first}")
+            assert asked(jvm, "call 13") == CALLED_13
             assert counted(session) == 26
             assert session.departure.detach().clean
-        assert asked(running, "call 13") == CALLED_13
+        assert asked(jvm, "call 13") == CALLED_13
         if jdk >= 20:
-            assert digest(running, tmp_path) == hashlib.sha256(first.read_bytes()).hexdigest()
+            assert digest(jvm, tmp_path) == hashlib.sha256(first.read_bytes()).hexdigest()
 
 
 @pytest.mark.parametrize("jdk", [11, 17, 25], ids=["jdk11", "jdk17", "jdk25"])
 def test_a_class_that_is_redefined_under_two_sessions_is_woven_once_by_each(jdk: int, tmp_path: Path) -> None:
     first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
-    with stage(jdk, tmp_path) as running, Session.attach(running.pid) as one, Session.attach(running.pid) as two:
-        asked(running, "call 1")
+    with stage(jdk, tmp_path) as jvm, Session.attach(jvm.pid) as one, Session.attach(jvm.pid) as two:
+        asked(jvm, "call 1")
         for session in (one, two):
             session.deployer.load(program(SCRIPTS[0]))
         expected = 0
         for version, answer in ((other, OTHER_CALLED_13), (first, CALLED_13), (other, OTHER_CALLED_13)):
-            asked(running, f"redefine Subject {version}")
+            asked(jvm, f"redefine Subject {version}")
             for _ in range(3):
-                assert asked(running, "call 13") == answer
+                assert asked(jvm, "call 13") == answer
                 expected += 13
                 assert [counted(one), counted(two)] == [expected, expected]
-                digest(running, tmp_path)  # causes a retransformation of the class
+                digest(jvm, tmp_path)  # causes a retransformation of the class
         assert one.departure.detach().clean
-        digest(running, tmp_path)
-        assert asked(running, "call 13") == OTHER_CALLED_13
+        digest(jvm, tmp_path)
+        assert asked(jvm, "call 13") == OTHER_CALLED_13
         assert counted(two) == expected + 13
         assert two.departure.detach().clean
-        assert asked(running, "call 13") == OTHER_CALLED_13
+        assert asked(jvm, "call 13") == OTHER_CALLED_13
 
 
 REFUSED = """
@@ -278,16 +278,16 @@ def test_probes_that_a_redefined_class_loses_are_reported(jdk: int, tmp_path: Pa
     """No reports about other sessions, or about another agent that does not change the code."""
     first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
     both = '@OnMethod(class="Subject", method="work") probe begun { }' + REFUSED
-    with stage(jdk, tmp_path) as running, Session.attach(running.pid) as session:
-        asked(running, "call 1")
+    with stage(jdk, tmp_path) as jvm, Session.attach(jvm.pid) as session:
+        asked(jvm, "call 1")
         session.deployer.load(program(SCRIPTS[1]))
-        with Session.attach(running.pid) as second:
+        with Session.attach(jvm.pid) as second:
             second.deployer.load(program(both))
-            asked(running, f"redefine Subject {other}")
-            asked(running, f"redefine Subject {first}")
-            digest(running, tmp_path)
+            asked(jvm, f"redefine Subject {other}")
+            asked(jvm, f"redefine Subject {first}")
+            digest(jvm, tmp_path)
             assert session.departure.detach().clean
-            assert asked(running, "call 13") == CALLED_13
+            assert asked(jvm, "call 13") == CALLED_13
             assert counted(second) == 2
             assert second.departure.detach().clean
             assert changes(second) == [("Subject", "refused is no longer in work(int)"), ("Subject", "")]
@@ -296,10 +296,10 @@ def test_probes_that_a_redefined_class_loses_are_reported(jdk: int, tmp_path: Pa
 
 def test_a_watcher_is_told_of_a_redefinition(tmp_path: Path) -> None:
     other = compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
-    with stage(17, tmp_path) as running:
-        asked(running, "call 1")
-        with started(running.pid, "-e", f"{SCRIPTS[1]} {REFUSED}") as tracer:
+    with stage(17, tmp_path) as jvm:
+        asked(jvm, "call 1")
+        with started(jvm.pid, "-e", f"{SCRIPTS[1]} {REFUSED}") as tracer:
             waited(lambda: any("Ctrl-C to end" in line for line in tracer.stderr), "the banner")
-            asked(running, f"redefine Subject {other}")
+            asked(jvm, f"redefine Subject {other}")
             message = "warning: another agent has changed Subject (app): refused is no longer in work(int)"
             waited(lambda: message in tracer.stderr, f"the line {message!r}")

@@ -49,8 +49,8 @@ def program(
 ) -> Iterator[Target]:
     jars = [artifact(name) for name in coordinates]
     classes = compiled([JAVA / "Gate.java", CONTEXTS / f"{main}.java"], release=11, classpath=jars)
-    with target(jdk, main, *arguments, classpath=[classes, *jars], flags=flags) as running:
-        yield running
+    with target(jdk, main, *arguments, classpath=[classes, *jars], flags=flags) as jvm:
+        yield jvm
 
 
 def values(session: btpy.Session, count: int) -> list[dict[str, object]]:
@@ -62,14 +62,14 @@ def values(session: btpy.Session, count: int) -> list[dict[str, object]]:
     return rows
 
 
-def called(running: Target, script: str, count: int) -> tuple[list[dict[str, object]], list[ProbeError]]:
+def called(jvm: Target, script: str, count: int) -> tuple[list[dict[str, object]], list[ProbeError]]:
     """The events of a program that begins its calls at its gate, and the errors of probes."""
-    with btpy.attach(running.pid) as session:
+    with btpy.attach(jvm.pid) as session:
         session.add(script)
-        running.send()
-        running.wait_for("done")
+        jvm.send()
+        jvm.wait_for("done")
         rows = values(session, count)
-    running.send()
+    jvm.send()
     return rows, list(session.errors)
 
 
@@ -79,8 +79,8 @@ def served(mode: str, version: str) -> Iterator[tuple[Target, int]]:
     classes = compiled([JAVA / "Served.java"], release=17, flags=["--add-modules", "jdk.httpserver"])
     agent = artifact(f"io.opentelemetry.javaagent:opentelemetry-javaagent:{version}")
     flags = [f"-javaagent:{agent}", *QUIET]
-    with target(21, "Served", mode, classpath=[classes], flags=flags, ready=None) as running:
-        yield running, int(running.wait_for("ready ").split()[1])
+    with target(21, "Served", mode, classpath=[classes], flags=flags, ready=None) as jvm:
+        yield jvm, int(jvm.wait_for("ready ").split()[1])
 
 
 def asked(port: int, count: int) -> dict[str, int]:
@@ -102,9 +102,9 @@ def asked(port: int, count: int) -> dict[str, int]:
 
 
 def check_requests(mode: str, version: str, count: int) -> None:
-    with served(mode, version) as (running, port):
+    with served(mode, version) as (jvm, port):
         asked(port, 1)  # the agent loads its storage of spans with the first one, and btpy finds it a little later
-        with btpy.attach(running.pid) as session:
+        with btpy.attach(jvm.pid) as session:
             session.add(SERVED)
             reader = session.events(timeout=60)
             traces = asked(port, count)
@@ -137,8 +137,8 @@ def test_spans_of_methods_that_the_opentelemetry_agent_makes(version: str) -> No
     agent = artifact(f"io.opentelemetry.javaagent:opentelemetry-javaagent:{version}")
     flags = [f"-javaagent:{agent}", *QUIET, "-Dotel.instrumentation.methods.include=AgentSpans[outer]"]
     script = 'AgentSpans::inner { emit("seen", trace=trace_id, span=span_id, flags=trace_flags) }'
-    with program(17, "AgentSpans", (), flags=flags) as running:
-        events, errors = called(running, script, 14)
+    with program(17, "AgentSpans", (), flags=flags) as jvm:
+        events, errors = called(jvm, script, 14)
     assert not errors
     for first, second in zip(events[::2], events[1::2], strict=True):
         assert first == second
@@ -157,8 +157,8 @@ def check_spans(events: list[dict[str, object]]) -> None:
 
 @all_jdks
 def test_spans_of_the_sdk_without_an_agent(jdk: int) -> None:
-    with program(jdk, "SdkSpans", SDK) as running:
-        events, errors = called(running, f"SdkSpans{SPANS}", 40)
+    with program(jdk, "SdkSpans", SDK) as jvm:
+        events, errors = called(jvm, f"SdkSpans{SPANS}", 40)
     check_spans(events)
     assert [event["flags"] for event in events] == 2 * [*17 * [1], 0, None, None]
     assert sum(event["trace"] is not None for event in events) == 36
@@ -167,17 +167,17 @@ def test_spans_of_the_sdk_without_an_agent(jdk: int) -> None:
 
 @pytest.mark.parametrize("jdk", [21, 25])
 def test_spans_on_a_virtual_thread(jdk: int) -> None:
-    with program(jdk, "SdkSpans", SDK, "virtual") as running:
-        events, errors = called(running, f"SdkSpans{SPANS}", 40)
+    with program(jdk, "SdkSpans", SDK, "virtual") as jvm:
+        events, errors = called(jvm, f"SdkSpans{SPANS}", 40)
     check_spans(events)
     assert sum(event["trace"] is not None for event in events) == 36
     assert not errors
 
 
 def test_a_library_that_is_loaded_after_the_probe_is_found() -> None:
-    with program(17, "SdkSpans", SDK, "late") as running, btpy.attach(running.pid) as session:
+    with program(17, "SdkSpans", SDK, "late") as jvm, btpy.attach(jvm.pid) as session:
         session.add(f"SdkSpans{SPANS}")
-        running.send()
+        jvm.send()
         begun = False
         for event in session.events(timeout=60):
             event_values = dict(event.values)
@@ -189,12 +189,12 @@ def test_a_library_that_is_loaded_after_the_probe_is_found() -> None:
                 if begun:
                     break
                 begun = True
-        running.send()
+        jvm.send()
 
 
 def test_spans_of_brave() -> None:
-    with program(17, "BraveSpans", BRAVE) as running:
-        events, errors = called(running, f"BraveSpans{SPANS}", 24)
+    with program(17, "BraveSpans", BRAVE) as jvm:
+        events, errors = called(jvm, f"BraveSpans{SPANS}", 24)
     check_spans(events)
     assert sum(event["trace"] is not None for event in events) == 21
     assert not errors
@@ -204,8 +204,8 @@ def test_spans_of_brave() -> None:
 def test_spans_of_the_agent_of_datadog(jdk: int, wide: bool, arguments: tuple[str, ...]) -> None:
     bits = f"-Ddd.trace.128.bit.traceid.generation.enabled={str(wide).lower()}"
     flags = [f"-javaagent:{artifact(DATADOG)}", *ALONE, bits]
-    with program(jdk, "DatadogSpans", SDK[:3], *arguments, flags=flags) as running:
-        events, errors = called(running, f"DatadogSpans{SPANS}", 15)
+    with program(jdk, "DatadogSpans", SDK[:3], *arguments, flags=flags) as jvm:
+        events, errors = called(jvm, f"DatadogSpans{SPANS}", 15)
     check_spans(events)
     traces = [str(event["trace"]) for event in events[:-1]]
     assert traces[::2] == traces[1::2]
@@ -233,8 +233,8 @@ DIAGNOSTICS = '::work { emit("seen", expected=arg0, user=mdc("userId"), password
     ids=["logback", "slf4j", "log4j", "log4j-inherited", "log4j-sorted", "log4j-2.17", "log4j-2.17-sorted"],
 )
 def test_the_diagnostic_context_of(main: str, coordinates: Sequence[str], flags: Sequence[str]) -> None:
-    with program(17, main, coordinates, flags=flags) as running:
-        events, errors = called(running, main + DIAGNOSTICS, 38)
+    with program(17, main, coordinates, flags=flags) as jvm:
+        events, errors = called(jvm, main + DIAGNOSTICS, 38)
     assert [event["user"] for event in events] == 2 * [*(f"u{number}" for number in range(17)), None, None]
     assert [event["user"] for event in events] == [event["expected"] for event in events]
     assert {event["password"] for event in events} == {"•••"}
@@ -246,8 +246,8 @@ def test_without_a_library_all_is_null_and_that_is_said_once(jdk: int) -> None:
     script = """Nesting::inner @return { emit("seen", trace=trace_id, span=span_id, flags=trace_flags,
         baggage=baggage("k"), user=mdc("userId")) }"""
     classes = compiled([JAVA / "Gate.java", JAVA / "Nesting.java"], release=8)
-    with target(jdk, "Nesting", classpath=[classes]) as running:
-        events, errors = called(running, script, 14)
+    with target(jdk, "Nesting", classpath=[classes]) as jvm:
+        events, errors = called(jvm, script, 14)
     assert all(set(event.values()) == {None} for event in events)
     warnings = sorted((error.kind_name, error.count, error.message) for error in errors)
     assert warnings == [
@@ -266,9 +266,9 @@ def test_without_a_library_all_is_null_and_that_is_said_once(jdk: int) -> None:
 )
 def test_classes_of_unknown_versions_are_named_once(arguments: tuple[str, ...], unknown: str) -> None:
     classes = compiled(sorted((CONTEXTS / "unknown").glob("*.java")))
-    with target(17, "Unknown", *arguments, classpath=[classes]) as running:
+    with target(17, "Unknown", *arguments, classpath=[classes]) as jvm:
         script = 'Unknown::work { emit("seen", trace=trace_id, user=mdc("userId")) }'
-        events, errors = called(running, script, 13)
+        events, errors = called(jvm, script, 13)
     assert all(event == {"trace": None, "user": None} for event in events)
     assert sorted((error.count, error.message) for error in errors) == [
         (1, f"btpy cannot read {unknown}"),

@@ -74,8 +74,8 @@ def orders(
     jars = [artifact(name) for name in coordinates]
     sources = [JAVA / "Gate.java", CONTEXTS / "Orders.java", CONTEXTS / f"{main}.java"]
     classes = compiled(sources, release=11, classpath=jars)
-    with target(jdk, main, *arguments, classpath=[classes, *jars], flags=flags) as running:
-        yield running
+    with target(jdk, main, *arguments, classpath=[classes, *jars], flags=flags) as program:
+        yield program
 
 
 def started(stack: ExitStack, pid: int, *options: str) -> Tracer:
@@ -94,9 +94,9 @@ def check(amount: int, trace_id: str, span_id: str) -> None:
     assert number % 3
 
 
-def exemplars(running: Backend, name: str) -> Iterator[tuple[dict[str, object], list[Exemplar]]]:
+def exemplars(receiver: Backend, name: str) -> Iterator[tuple[dict[str, object], list[Exemplar]]]:
     """The attributes of each point of each report, and its exemplars."""
-    for _, metric in running.reports:
+    for _, metric in receiver.reports:
         if metric.name == name:
             for point in getattr(metric, metric.WhichOneof("data") or "").data_points:
                 yield attributes(list(point.attributes)), list(point.exemplars)
@@ -104,14 +104,14 @@ def exemplars(running: Backend, name: str) -> Iterator[tuple[dict[str, object], 
 
 def test_every_exemplar_has_the_trace_of_its_sample(tmp_path: Path) -> None:
     begun = time.time_ns()
-    with backend() as running, orders() as shop, ExitStack() as stack:
-        tracer = started(stack, shop.pid, "--with", "trace", "-o", running.url)
+    with backend() as receiver, orders() as shop, ExitStack() as stack:
+        tracer = started(stack, shop.pid, "--with", "trace", "-o", receiver.url)
         shop.send()
         shop.wait_for(f"ordered {ORDERS}")
-        waited(lambda: any(found for _, found in exemplars(running, "btpy.amounts")), "an exemplar")
+        waited(lambda: any(found for _, found in exemplars(receiver, "btpy.amounts")), "an exemplar")
         assert tracer.stop() == 0
         sizes = []
-        for key, found in exemplars(running, "btpy.amounts"):
+        for key, found in exemplars(receiver, "btpy.amounts"):
             for exemplar in found:
                 check(exemplar.as_int, exemplar.trace_id.hex(), exemplar.span_id.hex())
                 assert begun - CLOCKS_NANOS < exemplar.time_unix_nano < time.time_ns() + CLOCKS_NANOS
@@ -120,22 +120,22 @@ def test_every_exemplar_has_the_trace_of_its_sample(tmp_path: Path) -> None:
             sizes += [exemplar.as_int.bit_length() for exemplar in found]
         assert {18, 19, 20} < set(sizes)
         for name, factor in (("btpy.steps", 1), ("btpy.ratios", 2)):
-            all_found = [exemplar for _, found in exemplars(running, name) for exemplar in found]
+            all_found = [exemplar for _, found in exemplars(receiver, name) for exemplar in found]
             assert all_found, name
             for exemplar in all_found:
                 amount = exemplar.as_int if factor == 1 else round(exemplar.as_double * factor)
                 check(amount, exemplar.trace_id.hex(), exemplar.span_id.hex())
-        sent = [exemplar.trace_id for _, found in exemplars(running, "btpy.amounts") for exemplar in found]
+        sent = [exemplar.trace_id for _, found in exemplars(receiver, "btpy.amounts") for exemplar in found]
         assert len(set(sent)) == len(sent), "each is reported once"
-        assert running.last("btpy.n").sum.data_points[0].as_int == ORDERS
+        assert receiver.last("btpy.n").sum.data_points[0].as_int == ORDERS
 
-        running.reports.clear()
-        tracer = started(stack, shop.pid, "-o", running.url)
+        receiver.reports.clear()
+        tracer = started(stack, shop.pid, "-o", receiver.url)
         shop.send()
         shop.wait_for(f"ordered {2 * ORDERS}")
         assert tracer.stop() == 0
-        assert running.last("btpy.n").sum.data_points[0].as_int == ORDERS
-        assert not [found for _, found in exemplars(running, "btpy.amounts") if found], "nobody has asked for them"
+        assert receiver.last("btpy.n").sum.data_points[0].as_int == ORDERS
+        assert not [found for _, found in exemplars(receiver, "btpy.amounts") if found], "nobody has asked for them"
         assert not [line for line in tracer.records if "exemplars" in line]
 
         tracer = started(stack, shop.pid, "--with", "trace", "-o", f"parquet://{tmp_path}")
@@ -173,14 +173,14 @@ def test_every_exemplar_has_the_trace_of_its_sample(tmp_path: Path) -> None:
 def test_exemplars_of_other_libraries_and_of_virtual_threads(
     jdk: int, main: str, coordinates: Sequence[str], arguments: Sequence[str]
 ) -> None:
-    with backend() as running, orders(jdk, main, coordinates, *arguments) as shop, ExitStack() as stack:
-        tracer = started(stack, shop.pid, "--with", "trace", "-o", running.url)
+    with backend() as receiver, orders(jdk, main, coordinates, *arguments) as shop, ExitStack() as stack:
+        tracer = started(stack, shop.pid, "--with", "trace", "-o", receiver.url)
         for place in (1, 2, 3):
             shop.send()
             shop.wait_for(f"ordered {place * ORDERS}")
-            waited(lambda place=place: counted(running) == place * ORDERS, "a report")  # type: ignore[misc]
+            waited(lambda place=place: counted(receiver) == place * ORDERS, "a report")  # type: ignore[misc]
         assert tracer.stop() == 0
-        found = [(key, exemplar) for key, own in exemplars(running, "btpy.amounts") for exemplar in own]
+        found = [(key, exemplar) for key, own in exemplars(receiver, "btpy.amounts") for exemplar in own]
         assert len(found) > 20
         assert {key["even"] for key, _ in found} == {True, False}
         for key, exemplar in found:
@@ -190,9 +190,9 @@ def test_exemplars_of_other_libraries_and_of_virtual_threads(
         assert {AMOUNTS[amount] // ORDERS for amount in frequent} == {0, 1, 2}, "new ones after each reading"
 
 
-def counted(running: Backend) -> int:
+def counted(receiver: Backend) -> int:
     """The number of orders of the last report."""
-    points = [metric.sum.data_points[0].as_int for _, metric in list(running.reports) if metric.name == "btpy.n"]
+    points = [metric.sum.data_points[0].as_int for _, metric in list(receiver.reports) if metric.name == "btpy.n"]
     return points[-1] if points else 0
 
 
@@ -200,10 +200,10 @@ def test_exemplars_of_hosts_stay_until_the_client_reports_them(tmp_path: Path) -
     """The host reads its map many times, and each exemplar is in one reading. The client reports once, at the end."""
     host = "web1"
     name = f"orders-{uuid.uuid4().hex[:12]}"
-    with backend() as running, fake_ssh(tmp_path) as environment, ExitStack() as stack:
+    with backend() as receiver, fake_ssh(tmp_path) as environment, ExitStack() as stack:
         shop = stack.enter_context(orders(flags=[f"-Dbtpy.name={name}-{host}"]))
         target_of_host = ("--hosts", host, "--remote-btpy", REMOTE, f"{name}-@HOST@")
-        options = ("-e", SCRIPT, "--hits", "0", "-f", "ndjson", "-i", "100ms", "--with", "trace", "-o", running.url)
+        options = ("-e", SCRIPT, "--hits", "0", "-f", "ndjson", "-i", "100ms", "--with", "trace", "-o", receiver.url)
         tracer = Tracer([*target_of_host, *options], {**environment, "OTEL_METRIC_EXPORT_INTERVAL": "600000"})
         stack.callback(tracer.kill)
         told(tracer, "tracing 1 JVM on 1 host")
@@ -212,12 +212,12 @@ def test_exemplars_of_hosts_stay_until_the_client_reports_them(tmp_path: Path) -
             shop.wait_for(f"ordered {place * ORDERS}")
         waited(lambda: tracer.maps().get("n") == 2 * ORDERS, "a reading after the last order")
         assert tracer.stop() == 0, tracer.stderr
-        assert running.last("btpy.n").sum.data_points[0].as_int == 2 * ORDERS
-        found = [exemplar for _, own in exemplars(running, "btpy.amounts") for exemplar in own]
+        assert receiver.last("btpy.n").sum.data_points[0].as_int == 2 * ORDERS
+        found = [exemplar for _, own in exemplars(receiver, "btpy.amounts") for exemplar in own]
         assert len(found) > 20
         for exemplar in found:
             check(exemplar.as_int, exemplar.trace_id.hex(), exemplar.span_id.hex())
-        assert {attributes(list(resource.attributes))["host.name"] for resource, _ in running.reports} == {host}
+        assert {attributes(list(resource.attributes))["host.name"] for resource, _ in receiver.reports} == {host}
 
 
 def page(tracer: Tracer, accept: str) -> str:
@@ -266,13 +266,13 @@ def test_a_real_prometheus_stores_the_exemplars_that_it_scrapes(tmp_path: Path) 
 def test_a_real_collector_shows_the_exemplars(tmp_path: Path) -> None:
     with orders() as shop, ExitStack() as stack:
         port = free_port()
-        running = stack.enter_context(collector_with(tmp_path, DEBUGGING.format(port=port)))
+        server = stack.enter_context(collector_with(tmp_path, DEBUGGING.format(port=port)))
         tracer = started(stack, shop.pid, "--with", "trace", "-o", f"otlp://127.0.0.1:{port}")
         shop.send()
         shop.wait_for(f"ordered {ORDERS}")
         assert tracer.stop() == 0
-        waited(lambda: SHOWN.search("\n".join(running.stderr)) is not None, "exemplars")
-        exemplar_lines = SHOWN.findall("\n".join(running.stderr))
+        waited(lambda: SHOWN.search("\n".join(server.stderr)) is not None, "exemplars")
+        exemplar_lines = SHOWN.findall("\n".join(server.stderr))
         assert len(exemplar_lines) > 20
         for trace, span, value in exemplar_lines:
             amount = int(trace, 16) - 10**12

@@ -49,20 +49,20 @@ def entries(session: Session) -> dict[tuple[object, ...], object]:
 @all_jdks
 def test_work_is_followed_to_other_threads(jdk: int) -> None:
     classpath = [compiled([JAVA / "HandOvers.java"], release=11)]
-    with target(jdk, "HandOvers", classpath=classpath) as running, Session.attach(running.pid) as session:
+    with target(jdk, "HandOvers", classpath=classpath) as jvm, Session.attach(jvm.pid) as session:
         session.deployer.load(program(SCRIPT), missing="ignore", allow=["core"])
-        running.send(f"crowd {MOST + MORE}")
-        running.wait_for("queued")
+        jvm.send(f"crowd {MOST + MORE}")
+        jvm.wait_for("queued")
         crowd = {key: value for key, value in entries(session).items() if key[0] == "crowd"}
         missing = crowd["crowd", "missing"]
         assert isinstance(missing, Count)
         assert crowd == {("crowd", "missing"): missing, ("crowd", "right"): Count(MOST + MORE - missing.n)}
         assert MORE <= missing.n <= MORE + MANY
-        running.send(f"shared {SHARED}")
-        running.wait_for("queued")
+        jvm.send(f"shared {SHARED}")
+        jvm.wait_for("queued")
         assert entries(session)["shared", "right"] == Count(SHARED)
-        running.send(f"{REQUESTS} {CLIENTS}")
-        kinds = running.wait_for("handled").partition(" ")[2].split(",")
+        jvm.send(f"{REQUESTS} {CLIENTS}")
+        kinds = jvm.wait_for("handled").partition(" ")[2].split(",")
         expected: dict[tuple[object, ...], object] = {**crowd, ("shared", "right"): Count(SHARED)}
         for kind in kinds:
             pieces = PIECES.get(kind, 1)

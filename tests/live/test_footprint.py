@@ -44,33 +44,33 @@ STACK_BYTES = 4096
 
 @contextmanager
 def footprint(jdk: int, *flags: str) -> Iterator[Target]:
-    with target(jdk, "Footprint", classpath=[compiled([JAVA / "Footprint.java"])], flags=flags) as running:
-        yield running
+    with target(jdk, "Footprint", classpath=[compiled([JAVA / "Footprint.java"])], flags=flags) as jvm:
+        yield jvm
 
 
-def asked(running: Target, order: str) -> dict[str, int]:
-    running.send(order)
-    words = running.wait_for(order.split()[0]).split()[1:]
+def asked(jvm: Target, order: str) -> dict[str, int]:
+    jvm.send(order)
+    words = jvm.wait_for(order.split()[0]).split()[1:]
     return {name: int(value) for name, _, value in (word.partition("=") for word in words)}
 
 
-def settled(running: Target) -> dict[str, int]:
+def settled(jvm: Target) -> dict[str, int]:
     """The smallest use of its heap: buffers of recent requests may still be in use."""
-    return min((asked(running, "state") for _ in range(5)), key=lambda state: state["heap"])
+    return min((asked(jvm, "state") for _ in range(5)), key=lambda state: state["heap"])
 
 
-def allocated(running: Target, method: str, times: int) -> int:
-    running.send(f"measure {method} {times}")
-    return int(running.wait_for("allocated").split()[1])
+def allocated(jvm: Target, method: str, times: int) -> int:
+    jvm.send(f"measure {method} {times}")
+    return int(jvm.wait_for("allocated").split()[1])
 
 
 @all_jdks
 def test_at_rest_it_takes_its_buffers_and_little_more(jdk: int) -> None:
-    with footprint(jdk, *SMALL_TLABS) as running:
-        before = asked(running, "state")
-        with Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
+    with footprint(jdk, *SMALL_TLABS) as jvm:
+        before = asked(jvm, "state")
+        with Session.attach(jvm.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
             session.deployer.load(program(SCRIPT))
-            within = settled(running)
+            within = settled(jvm)
             session.departure.detach()
         heap = within["heap"] - before["heap"]
         metaspace = within["metaspace"] - before["metaspace"]
@@ -80,24 +80,24 @@ def test_at_rest_it_takes_its_buffers_and_little_more(jdk: int) -> None:
 
 @pytest.mark.parametrize("jdk", [21, 25])
 def test_threads_that_fire_take_nothing_of_their_own(jdk: int) -> None:
-    with footprint(jdk, "-Xmx600m") as running:
+    with footprint(jdk, "-Xmx600m") as jvm:
         counts = (1, 101, 100_003)
-        before = {count: asked(running, f"virtual {count}")["heap"] for count in counts}
-        with Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
+        before = {count: asked(jvm, f"virtual {count}")["heap"] for count in counts}
+        with Session.attach(jvm.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
             session.deployer.load(program(SCRIPT))
             for count in counts:
-                bytes_taken = asked(running, f"virtual {count}")["heap"] - before[count]
+                bytes_taken = asked(jvm, f"virtual {count}")["heap"] - before[count]
                 assert bytes_taken <= BUFFERS + NOISE, count
             session.departure.detach()
 
 
 @all_jdks
 def test_firings_allocate_nothing(jdk: int) -> None:
-    with footprint(jdk) as running, Session.attach(running.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
+    with footprint(jdk) as jvm, Session.attach(jvm.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
         session.deployer.load(program(SCRIPT))
         for method in (*NOTHING, "stack"):
             # The first firing creates keys. Sometimes compiled code, which allocates nothing, is replaced and allocates
             # once more.
-            least = min(allocated(running, method, TIMES) for _ in range(7))
+            least = min(allocated(jvm, method, TIMES) for _ in range(7))
             assert least == 0 or (method == "stack" and least <= STACK_BYTES * TIMES), method
         session.departure.detach()

@@ -26,9 +26,9 @@ Traffic::serve @entry {
 
 @pytest.fixture(scope="module")
 def maps() -> Iterator[Mapping[str, btpy.MapView]]:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         session.add(SCRIPT)
-        called(running, CALLS)
+        called(program, CALLS)
         yield {name: session.maps[name] for name in session.maps}
 
 

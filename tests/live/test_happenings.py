@@ -25,8 +25,8 @@ DEAD = 13
 @contextmanager
 def happening(jdk: int, *flags: str) -> Iterator[Target]:
     classes = compiled([JAVA / "Happening.java"], release=11)
-    with target(jdk, "Happening", classpath=[classes], flags=flags) as running:
-        yield running
+    with target(jdk, "Happening", classpath=[classes], flags=flags) as jvm:
+        yield jvm
 
 
 @all_jdks
@@ -35,16 +35,16 @@ def test_exceptions_that_end_threads(jdk: int) -> None:
     @OnUncaught { print(thread_name, message(exception), frame(exception, 0)); }
     @OnUncaught(type="+Happening$Boom") { @boom[typeof(exception)] = count(); }
     """
-    with happening(jdk, "-Xverify:all") as running, Session.attach(running.pid) as session:
+    with happening(jdk, "-Xverify:all") as jvm, Session.attach(jvm.pid) as session:
         deployment = session.deployer.load(program(script))
         assert (deployment.methods, deployment.classes) == (1, 1)
-        running.send(f"die {DEAD}")
+        jvm.send(f"die {DEAD}")
         result = values_until(session, lambda result: len(result) == DEAD)
         assert [values[:2] for _, values in result] == [
             (f"dying-{n}", f"boom {n}" if n % 3 == 0 else f"state {n}") for n in range(DEAD)
         ]
         assert str(result[0][1][2]).startswith("Happening.lambda$main$")
-        running.wait_for("died")
+        jvm.wait_for("died")
         (content,) = session.delivery.snapshot()
         assert dict(content.entries)[("Happening$Boom",)] == Count(5)
         receipt = session.departure.detach()
@@ -55,9 +55,9 @@ def test_exceptions_that_end_threads(jdk: int) -> None:
 @all_jdks
 def test_classes_being_loaded(jdk: int) -> None:
     script = '@OnClassLoad(class="+Happening$First") { print(cls, loader, size > 100B, thread_name); }'
-    with happening(jdk) as running, Session.attach(running.pid) as session:
+    with happening(jdk) as jvm, Session.attach(jvm.pid) as session:
         session.deployer.load(program(script))
-        running.send("load")
+        jvm.send("load")
         result = values_until(session, lambda result: len(result) == 2)
         assert sorted(values for _, values in result) == [
             (name, "app", True, "btpy-events") for name in ("Happening$First", "Happening$Second")
@@ -69,30 +69,30 @@ def test_classes_being_loaded(jdk: int) -> None:
 
 def test_a_class_load_after_restoring_runs_no_hook() -> None:
     script = '@OnClassLoad(class="Happening$*") { print(cls); }'
-    with happening(17) as running, Session.attach(running.pid) as session:
+    with happening(17) as jvm, Session.attach(jvm.pid) as session:
         session.deployer.load(program(script))
         session.departure.restore()
-        running.send("load")
-        running.wait_for("loaded")
+        jvm.send("load")
+        jvm.wait_for("loaded")
         session.departure.detach()
         assert drained(session, None) == []
 
 
 def test_a_memory_pool_that_fills_up_is_reported_once() -> None:
     script = '@OnLowMemory(pool="*Old Gen", above=0.5) { print(pool, used > limit / 2, limit); }'
-    with happening(17, "-XX:+UseSerialGC", "-Xmx96m") as running, Session.attach(running.pid) as session:
+    with happening(17, "-XX:+UseSerialGC", "-Xmx96m") as jvm, Session.attach(jvm.pid) as session:
         session.deployer.load(program(script.replace("*Old Gen", "Tenured Gen")))
-        running.send("fill 53")
+        jvm.send("fill 53")
         result = values_until(session, lambda result: len(result) == 1)
         assert result[0][1][:2] == ("Tenured Gen", True)
         assert result[0][1][2] == 64 << 20
-        running.wait_for("filled")
+        jvm.wait_for("filled")
         session.departure.detach()
         assert drained(session, None) == []
 
 
 def test_a_memory_pool_that_is_not_there_names_those_that_are() -> None:
-    with happening(17, "-XX:+UseSerialGC") as running, Session.attach(running.pid) as session:
+    with happening(17, "-XX:+UseSerialGC") as jvm, Session.attach(jvm.pid) as session:
         with pytest.raises(ScriptError) as caught:
             session.deployer.load(program('@OnLowMemory(pool="Tenred Gen") { print(1); }'))
         (diagnostic,) = caught.value.diagnostics
@@ -109,11 +109,11 @@ def test_events_are_sent_by_probes_and_by_the_client() -> None:
     @OnEvent("next") { print("next too"); }
     @OnEvent("") { print("signal"); }
     """
-    with happening(17) as running, Session.attach(running.pid) as session:
+    with happening(17) as jvm, Session.attach(jvm.pid) as session:
         session.deployer.load(program(script))
         session.agent.send("")
         session.agent.send("unheard of")
-        running.send("step 11")
+        jvm.send("step 11")
         result = values_until(session, lambda result: len(result) == 4)
         assert result == [(4, ()), (1, ("btpy-events",)), (2, ()), (3, ())]
         session.departure.detach()
@@ -126,10 +126,10 @@ Happening::step @entry when arg0.missing == 1 {
 }
 @OnError { print(error.kind, error.line, error.count); print(1 / (error.count - error.count)); }
 """
-    with happening(17) as running, Session.attach(running.pid) as session:
+    with happening(17) as jvm, Session.attach(jvm.pid) as session:
         session.deployer.load(program(script))
-        running.send("step 11")
-        running.wait_for("stepped")
+        jvm.send("step 11")
+        jvm.wait_for("stepped")
         session.departure.detach()
         items = list(session.delivery.items(None))
     errors: Counter[tuple[object, ...]] = Counter()

@@ -34,18 +34,16 @@ def permitted(text: str, *allow: str, redact: bool = True) -> Program:
 @contextmanager
 def inspected(jdk: int, *flags: str) -> Iterator[Target]:
     classes = compiled([JAVA / "Inspected.java"], release=11)
-    with target(jdk, "Inspected", classpath=[classes], flags=flags) as running:
-        yield running
+    with target(jdk, "Inspected", classpath=[classes], flags=flags) as program:
+        yield program
 
 
-def looked(
-    running: Target, program: Program, calls: int = 1
-) -> tuple[list[tuple[object, ...]], list[tuple[object, str]]]:
+def looked(jvm: Target, program: Program, calls: int = 1) -> tuple[list[tuple[object, ...]], list[tuple[object, str]]]:
     """The values of the records, and the kind and message of each error."""
-    with Session.attach(running.pid, Limits(redact=program.permissions.redact)) as session:
+    with Session.attach(jvm.pid, Limits(redact=program.permissions.redact)) as session:
         session.deployer.load(program)
-        running.send(str(calls))
-        running.wait_for("calls ")
+        jvm.send(str(calls))
+        jvm.wait_for("calls ")
         assert session.departure.detach().clean
         records: list[tuple[object, ...]] = []
         errors: list[tuple[object, str]] = []
@@ -80,8 +78,8 @@ def test_harmless_methods_of_the_jdk_may_be_called(jdk: int) -> None:
         "arg2.length()": 6,
     }
     script = LOOK + "{ " + "".join(f"print({call}); " for call in calls) + "}"
-    with inspected(jdk, "-Xverify:all") as running:
-        records, errors = looked(running, permitted(script))
+    with inspected(jdk, "-Xverify:all") as program:
+        records, errors = looked(program, permitted(script))
     assert dict(zip(calls, (values[0] for values in records), strict=True)) == calls
     assert errors == []
 
@@ -94,15 +92,15 @@ def test_methods_of_the_application_need_permission_and_fire_nothing() -> None:
     assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["BT402"] * 3
     owner = "Inspected.Order"
     allow = [f"call:{owner}.{name}" for name in ("getTitle", "pricedAt", "getRefused")]
-    with inspected(17) as running:
-        records, errors = looked(running, permitted(script, *allow), 3)
+    with inspected(17) as program:
+        records, errors = looked(program, permitted(script, *allow), 3)
         assert records == [("title 1",), (306,), ("title 2",), (306,), ("title 3",), (306,)]
         assert errors == [(ErrorKind.INTERNAL, "getRefused() threw java.lang.IllegalStateException: not today")]
 
 
 def test_a_call_on_another_class_than_those_allowed_is_an_error_of_the_firing() -> None:
-    with inspected(17) as running:
-        records, errors = looked(running, permitted(LOOK + "{ print(1); print(arg1.monitor.getName()); print(2); }"))
+    with inspected(17) as program:
+        records, errors = looked(program, permitted(LOOK + "{ print(1); print(arg1.monitor.getName()); print(2); }"))
     assert records == [(1,)]
     assert errors == [(ErrorKind.NOT_ALLOWED, "getName() may not be called on java.lang.Object")]
 
@@ -112,8 +110,8 @@ def test_casts() -> None:
         "{ print((arg0 as Inspected.Order).pieces, arg0 as Inspected.Line, arg1.text as java.lang.String,"
         " arg0.pieces as long, (arg1.monitor as java.lang.String) ?? 7); }"
     )
-    with inspected(17) as running:
-        records, errors = looked(running, permitted(script), 5)
+    with inspected(17) as program:
+        records, errors = looked(program, permitted(script), 5)
     assert records == [(7, None, "some text", 7, 7)] * 5
     assert errors == [(ErrorKind.BAD_CAST, ""), (ErrorKind.BAD_CAST, "")]
 
@@ -123,8 +121,8 @@ def test_depth_is_chosen_and_secrets_are_hidden() -> None:
         LOOK + '{ print(show(arg0, 3)); print(fields(arg0.line, 0), arg0.password, arg2, $token); emit("e", t=arg2);'
         " print(args[2], len(arg2)); print(args); }"
     )
-    with inspected(17) as running:
-        (shown, parts, emitted, numbered, every), _ = looked(running, permitted(script))
+    with inspected(17) as program:
+        (shown, parts, emitted, numbered, every), _ = looked(program, permitted(script))
         assert isinstance(shown[0], ObjectValue)
         members = dict(shown[0].fields)
         assert members["password"] is Withheld.REDACTED
@@ -138,7 +136,7 @@ def test_depth_is_chosen_and_secrets_are_hidden() -> None:
         assert emitted == (Withheld.REDACTED,)
         assert numbered == (Withheld.REDACTED, 6)
         assert every[2] is Withheld.REDACTED
-        (shown, parts, emitted, numbered, every), _ = looked(running, permitted(script, redact=False))
+        (shown, parts, emitted, numbered, every), _ = looked(program, permitted(script, redact=False))
         assert isinstance(shown[0], ObjectValue)
         assert dict(shown[0].fields)["password"] == "hunter2"
         assert parts[1:] == ("hunter2", "s3cret", "s3cret")
@@ -151,8 +149,8 @@ def test_owners_and_states(jdk: int) -> None:
         "{ print(owner_name(arg1.lock), owner_name(arg1.monitor), loader_of(arg0), loader_of(arg1.text),"
         " thread_state(arg1.thread), loader); }"
     )
-    with inspected(jdk) as running:
-        records, errors = looked(running, permitted(script))
+    with inspected(jdk) as program:
+        records, errors = looked(program, permitted(script))
     assert records == [("main", None, "app", "boot", "RUNNABLE")]
     assert errors == []
 
@@ -172,8 +170,8 @@ def test_figures_of_the_jvm(jdk: int, tmp_path: Path) -> None:
     Inspected::look @entry {{ print("cpu", cpu_time() > 0ns, allocated() > 0B); }}
     """
     flags = ("-XX:+UseSerialGC", "-Xmx64m", "-Dmy.password=x", "-Dmy.other=y")
-    with inspected(jdk, *flags) as running:
-        records, errors = looked(running, permitted(script, "heap-dump"))
+    with inspected(jdk, *flags) as program:
+        records, errors = looked(program, permitted(script, "heap-dump"))
     assert errors == []
     version = str(jdk)
     assert records[0] == (True,)
@@ -192,23 +190,23 @@ def test_figures_of_the_jvm(jdk: int, tmp_path: Path) -> None:
 
 
 def test_management_classes_are_loaded_by_scripts_that_ask_for_them_only() -> None:
-    with inspected(17) as running:
+    with inspected(17) as program:
 
         def loaded() -> bool:
-            command = ["jcmd", str(running.pid), "GC.class_histogram", "-all"]
+            command = ["jcmd", str(program.pid), "GC.class_histogram", "-all"]
             done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
             return "java.lang.management.ManagementFactory" in done.stdout
 
-        looked(running, permitted(LOOK + "{ print(heap_used()); print(arg1.text.length()); }"))
+        looked(program, permitted(LOOK + "{ print(heap_used()); print(arg1.text.length()); }"))
         before = loaded()
-        looked(running, permitted(LOOK + "{ print(cpu_time()); }"))
+        looked(program, permitted(LOOK + "{ print(cpu_time()); }"))
         assert (before, loaded()) == (False, True)
 
 
 def test_two_threads_that_wait_for_each_other_are_printed() -> None:
     classes = compiled([JAVA / "Deadlocked.java"], release=11)
     script = "@OnBegin { print(deadlocks()); print_deadlocks(8); }"
-    with target(17, "Deadlocked", classpath=[classes]) as running, Session.attach(running.pid) as session:
+    with target(17, "Deadlocked", classpath=[classes]) as program, Session.attach(program.pid) as session:
         session.deployer.load(permitted(script))
         session.departure.detach()
         records = [

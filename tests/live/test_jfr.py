@@ -36,8 +36,8 @@ TOOLS = 17
 @contextmanager
 def program(jdk: int, *rounds: str, flags: Sequence[str] = ()) -> Iterator[Target]:
     classes = compiled([JAVA / "Gate.java", JAVA / "jfr" / "FlightOrders.java"], release=8)
-    with target(jdk, "FlightOrders", *rounds, classpath=[classes], flags=flags) as running:
-        yield running
+    with target(jdk, "FlightOrders", *rounds, classpath=[classes], flags=flags) as jvm:
+        yield jvm
 
 
 def run(jdk: int, tool: str, *arguments: object) -> str:
@@ -51,9 +51,9 @@ def recorded(jdk: int, file: Path, name: str = "com.acme.Order") -> list[dict[st
     return [event["values"] for event in printed["recording"]["events"]]
 
 
-def next_round(running: Target, orders: str) -> None:
-    running.send()
-    running.wait_for(f"done {orders}")
+def next_round(jvm: Target, orders: str) -> None:
+    jvm.send()
+    jvm.wait_for(f"done {orders}")
 
 
 def types(printed: str) -> set[str]:
@@ -61,10 +61,10 @@ def types(printed: str) -> set[str]:
     return set(re.findall(r'^(?: |@Name\(")(\w+\.[\w.]+)(?= +\d+ +\d+$|"\)$)', printed, re.MULTILINE))
 
 
-def check_nothing_is_registered(jdk: int, running: Target, file: Path) -> None:
+def check_nothing_is_registered(jdk: int, jvm: Target, file: Path) -> None:
     """A recording that begins after btpy has left knows no event type of ours."""
-    run(jdk, "jcmd", running.pid, "JFR.start", "name=after")
-    run(jdk, "jcmd", running.pid, "JFR.dump", "name=after", f"filename={file}")
+    run(jdk, "jcmd", jvm.pid, "JFR.start", "name=after")
+    run(jdk, "jcmd", jvm.pid, "JFR.dump", "name=after", f"filename={file}")
     for command in ("summary", "metadata"):
         names = types(run(jdk, "jfr", command, file))
         assert "jdk.ActiveRecording" in names
@@ -74,18 +74,18 @@ def check_nothing_is_registered(jdk: int, running: Target, file: Path) -> None:
 @all_jdks
 def test_each_firing_is_an_event_with_typed_fields(jdk: int, tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
-    with program(jdk, "7", "101", "13") as running:
-        with btpy.attach(running.pid) as session:
+    with program(jdk, "7", "101", "13") as jvm:
+        with btpy.attach(jvm.pid) as session:
             session.add(SCRIPT)
-            next_round(running, "7")  # no recording yet
-            run(jdk, "jcmd", running.pid, "JFR.start", "name=run")
-            next_round(running, "101")
-            run(jdk, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
-            next_round(running, "13")
+            next_round(jvm, "7")  # no recording yet
+            run(jdk, "jcmd", jvm.pid, "JFR.start", "name=run")
+            next_round(jvm, "101")
+            run(jdk, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
+            next_round(jvm, "13")
             assert session.maps["orders"].value == 7 + 101 + 13
-        running.send()
-        assert running.wait_for("types") == "types []"
-        check_nothing_is_registered(jdk, running, tmp_path / "after.jfr")
+        jvm.send()
+        assert jvm.wait_for("types") == "types []"
+        check_nothing_is_registered(jdk, jvm, tmp_path / "after.jfr")
     assert "com.acme.Order" in types(run(jdk, "jfr", "summary", file))
     events = recorded(jdk, file)
     assert [event["number"] for event in events] == list(range(1, 102))
@@ -110,29 +110,29 @@ def test_each_firing_is_an_event_with_typed_fields(jdk: int, tmp_path: Path) -> 
 @all_jdks
 def test_a_recording_that_began_before_the_probe_and_ends_after_it(jdk: int, tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
-    with program(jdk, "31", "103", "17") as running:
-        run(jdk, "jcmd", running.pid, "JFR.start", "name=run")
-        next_round(running, "31")
-        with btpy.attach(running.pid) as session:
+    with program(jdk, "31", "103", "17") as jvm:
+        run(jdk, "jcmd", jvm.pid, "JFR.start", "name=run")
+        next_round(jvm, "31")
+        with btpy.attach(jvm.pid) as session:
             session.add(SCRIPT)
-            next_round(running, "103")
-        next_round(running, "17")
-        running.send()
-        assert running.wait_for("types") == "types []"
-        run(jdk, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+            next_round(jvm, "103")
+        next_round(jvm, "17")
+        jvm.send()
+        assert jvm.wait_for("types") == "types []"
+        run(jdk, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
     assert [event["number"] for event in recorded(jdk, file)] == list(range(1, 104))
 
 
 def test_on_java_8(tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
-    with program(8, "101", flags=[f"-XX:StartFlightRecording=filename={file},dumponexit=true"]) as running:
-        with btpy.attach(running.pid) as session:
+    with program(8, "101", flags=[f"-XX:StartFlightRecording=filename={file},dumponexit=true"]) as jvm:
+        with btpy.attach(jvm.pid) as session:
             session.add(SCRIPT)
-            next_round(running, "101")
-        running.send()
-        assert running.wait_for("types") == "types []"
-        running.send()
-        running.wait()
+            next_round(jvm, "101")
+        jvm.send()
+        assert jvm.wait_for("types") == "types []"
+        jvm.send()
+        jvm.wait()
     events = recorded(TOOLS, file)
     assert [event["number"] for event in events] == list(range(1, 102))
     assert {event["who"]["javaName"] for event in events} == {"main"}
@@ -141,27 +141,27 @@ def test_on_java_8(tmp_path: Path) -> None:
 @pytest.mark.parametrize("jdk", [11, 25])
 def test_a_jvm_without_the_module_refuses_the_script(jdk: int) -> None:
     flags = ["--limit-modules", "java.base,java.instrument,jdk.unsupported"]
-    with program(jdk, "7", "11", flags=flags) as running, btpy.attach(running.pid) as session:
+    with program(jdk, "7", "11", flags=flags) as jvm, btpy.attach(jvm.pid) as session:
         with pytest.raises(UsageError, match=r"this JVM has no module jdk\.jfr") as refused:
             session.add(SCRIPT)
         assert any("--add-modules jdk.jfr" in line for line in refused.value.help)
-        next_round(running, "7")
+        next_round(jvm, "7")
         session.add("FlightOrders::order { @orders = count() }")
-        next_round(running, "11")
+        next_round(jvm, "11")
         assert session.maps["orders"].value == 11
 
 
 def test_values_are_evaluated_only_if_the_event_is_enabled(tmp_path: Path) -> None:
     script = 'FlightOrders::order { jfr("com.acme.Wrong", number=1 / (arg0 as int - arg0 as int)) }'
     file = tmp_path / "run.jfr"
-    with program(17, "13", "7", "19") as running:
-        with btpy.attach(running.pid) as session:
+    with program(17, "13", "7", "19") as jvm:
+        with btpy.attach(jvm.pid) as session:
             session.add(script)
-            next_round(running, "13")
-            run(17, "jcmd", running.pid, "JFR.start", "name=run")
-            next_round(running, "7")
-            run(17, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
-            next_round(running, "19")
+            next_round(jvm, "13")
+            run(17, "jcmd", jvm.pid, "JFR.start", "name=run")
+            next_round(jvm, "7")
+            run(17, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
+            next_round(jvm, "19")
         assert sum(error.count for error in session.errors) == 7
     assert recorded(17, file, "com.acme.Wrong") == []
 
@@ -170,38 +170,38 @@ def test_two_sessions_may_write_the_same_event(tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
     script = 'FlightOrders::order { jfr("com.acme.Same", number=arg0 as int) }'
     other = 'FlightOrders::order { jfr("com.acme.Same", number=arg0 as long) }'
-    with program(21, "7", "11", "13") as running:
-        run(21, "jcmd", running.pid, "JFR.start", "name=run")
-        with btpy.attach(running.pid) as first:
+    with program(21, "7", "11", "13") as jvm:
+        run(21, "jcmd", jvm.pid, "JFR.start", "name=run")
+        with btpy.attach(jvm.pid) as first:
             first.add(script)
-            with btpy.attach(running.pid) as second:
+            with btpy.attach(jvm.pid) as second:
                 second.add(script)
-                next_round(running, "7")
-                with btpy.attach(running.pid) as third, pytest.raises(UsageError, match="already; choose another"):
+                next_round(jvm, "7")
+                with btpy.attach(jvm.pid) as third, pytest.raises(UsageError, match="already; choose another"):
                     third.add(other)
-            next_round(running, "11")
-        next_round(running, "13")
-        run(21, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
-        running.send()
-        assert running.wait_for("types") == "types []"
+            next_round(jvm, "11")
+        next_round(jvm, "13")
+        run(21, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
+        jvm.send()
+        assert jvm.wait_for("types") == "types []"
     assert len(recorded(21, file, "com.acme.Same")) == 2 * 7 + 11
 
 
 def test_a_probe_is_replaced_by_one_with_other_fields(tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
-    with program(17, "7", "11") as running:
-        run(17, "jcmd", running.pid, "JFR.start", "name=run")
-        with btpy.attach(running.pid) as session:
+    with program(17, "7", "11") as jvm:
+        run(17, "jcmd", jvm.pid, "JFR.start", "name=run")
+        with btpy.attach(jvm.pid) as session:
             session.add('FlightOrders::order { jfr("com.acme.Order", number=arg0 as int) }')
             with pytest.raises(BtpyError, match="has other fields elsewhere"):
                 session.add('FlightOrders::order { jfr("com.acme.Order", name=arg1 as string) }')
-            next_round(running, "7")
+            next_round(jvm, "7")
             next(iter(session.probes.values())).remove()
             session.add('FlightOrders::order { jfr("com.acme.Order", name=arg1 as string) }')
-            next_round(running, "11")
-        run(17, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
-        running.send()
-        assert running.wait_for("types") == "types []"
+            next_round(jvm, "11")
+        run(17, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
+        jvm.send()
+        assert jvm.wait_for("types") == "types []"
     events = recorded(17, file)
     assert sorted("number" if "number" in event else "name" for event in events) == ["name"] * 11 + ["number"] * 7
 
@@ -213,23 +213,23 @@ def test_probes_in_methods_that_jfr_itself_calls(tmp_path: Path) -> None:
     @OnMethod(class="java.util.ArrayList", method="/add|get/") { jfr("com.acme.Inside", at=method) }
     FlightOrders::order { jfr("com.acme.Order", number=arg0 as int) }
     """
-    with program(17, *["101"] * 5) as running:
-        with btpy.attach(running.pid) as session:
+    with program(17, *["101"] * 5) as jvm:
+        with btpy.attach(jvm.pid) as session:
             session.add(script)
             for number in range(5):
-                run(17, "jcmd", running.pid, "JFR.start", "name=run", "settings=profile")
-                next_round(running, "101")
+                run(17, "jcmd", jvm.pid, "JFR.start", "name=run", "settings=profile")
+                next_round(jvm, "101")
                 file = tmp_path / f"run{number}.jfr"
-                run(17, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+                run(17, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
                 assert len(recorded(17, file)) == 101
             assert not session.errors
-        running.send()
-        assert running.wait_for("types") == "types []"
+        jvm.send()
+        assert jvm.wait_for("types") == "types []"
 
 
 def test_the_classes_of_jfr_are_left_out() -> None:
     script = 'jdk.jfr.internal.**::* { jfr("com.acme.Inside", at=method) }'
-    with program(17, "7") as running, btpy.attach(running.pid) as session:
+    with program(17, "7") as jvm, btpy.attach(jvm.pid) as session:
         session.add('FlightOrders::order { jfr("com.acme.Order", number=arg0 as int) }')  # loads classes of JFR
         with pytest.raises(BtpyError, match=r"jdk\.jfr\..* is not traced by this probe"):
             session.add(script)
@@ -242,12 +242,12 @@ def test_secrets_are_masked_and_texts_are_cut(tmp_path: Path) -> None:
         jfr("com.acme.Order", number=arg0 as int, text=password, name=arg1 as string)
     }"""
     file = tmp_path / "run.jfr"
-    with program(17, "11") as running:
-        run(17, "jcmd", running.pid, "JFR.start", "name=run")
-        with btpy.attach(running.pid, limits=btpy.Limits(string_chars=5)) as session:
+    with program(17, "11") as jvm:
+        run(17, "jcmd", jvm.pid, "JFR.start", "name=run")
+        with btpy.attach(jvm.pid, limits=btpy.Limits(string_chars=5)) as session:
             session.add(script)
-            next_round(running, "11")
-        run(17, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+            next_round(jvm, "11")
+        run(17, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
     events = recorded(17, file)
     assert len(events) == 11
     assert {event["name"] for event in events} == {"custo"}
@@ -257,11 +257,11 @@ def test_secrets_are_masked_and_texts_are_cut(tmp_path: Path) -> None:
 @all_jdks
 def test_mission_control_reads_as_many_events_with_units(jdk: int, tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
-    with program(jdk, "109") as running, btpy.attach(running.pid) as session:
+    with program(jdk, "109") as jvm, btpy.attach(jvm.pid) as session:
         session.add(SCRIPT)
-        run(jdk, "jcmd", running.pid, "JFR.start", "name=run")
-        next_round(running, "109")
-        run(jdk, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+        run(jdk, "jcmd", jvm.pid, "JFR.start", "name=run")
+        next_round(jvm, "109")
+        run(jdk, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
     jars = [artifact(name) for name in MISSION_CONTROL]
     classes = compiled([JAVA / "jfr" / "ReadByMissionControl.java"], release=11, classpath=jars)
     path = os.pathsep.join(map(str, (classes, *jars)))
@@ -294,14 +294,14 @@ def test_events_of_functions_subscribers_and_timers(tmp_path: Path) -> None:
     @OnTimer(20ms) { jfr("com.acme.Tick", heap=heap_used()) }
     """
     file = tmp_path / "run.jfr"
-    with program(17, "11") as running:
-        run(17, "jcmd", running.pid, "JFR.start", "name=run")
-        with btpy.attach(running.pid) as session:
+    with program(17, "11") as jvm:
+        run(17, "jcmd", jvm.pid, "JFR.start", "name=run")
+        with btpy.attach(jvm.pid) as session:
             session.add(script)
-            next_round(running, "11")
+            next_round(jvm, "11")
             time.sleep(0.2)
             assert not session.errors
-        run(17, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+        run(17, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
     assert sorted(event["number"] for event in recorded(17, file, "com.acme.Told")) == [-1] * 5 + [*range(1, 12)]
     assert [event["number"] for event in recorded(17, file, "com.acme.Placed")] == [*range(1, 12)]
     ticks = recorded(17, file, "com.acme.Tick")
@@ -313,13 +313,13 @@ def test_events_are_written_by_many_threads_and_virtual_ones(tmp_path: Path) -> 
     """No event is lost, and the thread of each event is the thread that ran the method."""
     file = tmp_path / "run.jfr"
     classes = compiled([JAVA / "Gate.java", JAVA / "jfr" / "FlightThreads.java"], release=11)
-    with target(21, "FlightThreads", "7", "1009", classpath=[classes]) as running:
-        run(21, "jcmd", running.pid, "JFR.start", "name=run")
-        with btpy.attach(running.pid) as session:
+    with target(21, "FlightThreads", "7", "1009", classpath=[classes]) as jvm:
+        run(21, "jcmd", jvm.pid, "JFR.start", "name=run")
+        with btpy.attach(jvm.pid) as session:
             session.add('FlightThreads::work { jfr("com.acme.Work", virtual=is_virtual, name=thread_name) }')
-            running.send()
-            running.wait_for("done")
-        run(21, "jcmd", running.pid, "JFR.stop", "name=run", f"filename={file}")
+            jvm.send()
+            jvm.wait_for("done")
+        run(21, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
     events = recorded(21, file, "com.acme.Work")
     counts = Counter(event["virtual"] for event in events)
     assert counts == {True: 7 * 1009, False: 7 * 1009}

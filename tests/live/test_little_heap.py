@@ -35,8 +35,8 @@ def filled(jdk: int, collector: str, mebibytes: int, free: int, *flags: str) -> 
     """A JVM with this number of KiB of free heap."""
     classes = compiled([JAVA / "Filled.java"], release=11)
     use = ["-XX:+UnlockExperimentalVMOptions", "-XX:-UseSerialGC", f"-XX:+Use{collector}GC", f"-Xmx{mebibytes}m"]
-    with target(jdk, "Filled", str(free), classpath=[classes], flags=[*use, EXIT, *flags]) as running:
-        yield running
+    with target(jdk, "Filled", str(free), classpath=[classes], flags=[*use, EXIT, *flags]) as program:
+        yield program
 
 
 def works(jvm: Target) -> None:

@@ -35,8 +35,8 @@ def cramped(jdk: int, space: tuple[str, str], room: int, *flags: str, prefix: Se
     """A JVM with this number of KiB left in the space."""
     classes = compiled([JAVA / "Cramped.java"], release=11, flags=["-XDstringConcat=inline"])
     pool, flag = space
-    with target(jdk, "Cramped", pool, str(room), classpath=[classes], flags=[flag, *flags], prefix=prefix) as running:
-        yield running
+    with target(jdk, "Cramped", pool, str(room), classpath=[classes], flags=[flag, *flags], prefix=prefix) as program:
+        yield program
 
 
 @pytest.mark.parametrize(

@@ -44,14 +44,14 @@ SCRIPT = """
 def run(jdk: int, *, loaded_first: bool) -> None:
     # The client weaves a thousand methods. Meanwhile the application loads a class, which waits for the client.
     flags = ["-Xverify:all", "-Xmx128m", f"-Dstall.millis={1_000 if loaded_first else 5_000}"]
-    with target(jdk, "Locking", classpath=[compiled([JAVA / "Locking.java"])], flags=flags) as running:
-        with Session.attach(running.pid, Limits(class_load_deadline_ms=10_000, event_buffer_bytes=1 << 20)) as session:
+    with target(jdk, "Locking", classpath=[compiled([JAVA / "Locking.java"])], flags=flags) as jvm:
+        with Session.attach(jvm.pid, Limits(class_load_deadline_ms=10_000, event_buffer_bytes=1 << 20)) as session:
             if not loaded_first:
-                running.send()
+                jvm.send()
             session.deployer.load(program(SCRIPT), missing="ignore", allow=["core"])
             if loaded_first:
-                running.send()
-            running.wait_for("done")
+                jvm.send()
+            jvm.wait_for("done")
             if loaded_first:
                 maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
                 assert maps["waited"] == {(): Count(TIMES)}
@@ -60,12 +60,12 @@ def run(jdk: int, *, loaded_first: bool) -> None:
                 assert maps["handled"] == {(): Count(TIMES)}
                 assert maps["signal"]["dispatch",] == Count(TIMES)
             # The application's shutdown hook runs while the agent's hook waits for this client.
-            running.wait_for("hook")
+            jvm.wait_for("hook")
             receipt = session.departure.detach()
             for account in receipt.accounts:
                 assert account.produced == account.delivered + account.dropped, account
-        assert running.wait() == 0
-        assert [line for line in running.stderr if "Xverify" not in line and "BytecodeVerification" not in line] == []
+        assert jvm.wait() == 0
+        assert [line for line in jvm.stderr if "Xverify" not in line and "BytecodeVerification" not in line] == []
 
 
 @all_jdks

@@ -21,7 +21,7 @@ def test_the_refusal_names_the_class_that_is_missing(jdk: int, tmp_path: Path) -
     classes = tmp_path / "classes"
     shutil.copytree(compiled([JAVA / "Incomplete.java"]), classes)
     (classes / "Optional$Shape.class").unlink()
-    with target(jdk, "Optional", classpath=[classes]) as running, Session.attach(running.pid, PATIENT) as session:
+    with target(jdk, "Optional", classpath=[classes]) as jvm, Session.attach(jvm.pid, PATIENT) as session:
         deployment = session.deployer.load(program("Incomplete::work { @n = count(); }"), missing="ignore")
         assert session.departure.detach().clean
     (refusal,) = deployment.refusals

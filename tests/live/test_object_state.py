@@ -32,10 +32,10 @@ Stateful::touch { state(arg0).touched += 1; @touched[state(arg0).touched] = coun
 """
 
 
-def objects_with_state(running: Target) -> int:
+def objects_with_state(jvm: Target) -> int:
     jcmd = shutil.which("jcmd")
     assert jcmd is not None
-    command = [jcmd, str(running.pid), "GC.class_histogram"]
+    command = [jcmd, str(jvm.pid), "GC.class_histogram"]
     histogram = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
     rows = [line.split() for line in histogram.splitlines()]
     return sum(int(row[1]) for row in rows if len(row) > 3 and row[3] == "btpy.runtime.ObjectState")
@@ -44,14 +44,14 @@ def objects_with_state(running: Target) -> int:
 @all_jdks
 def test_objects_have_variables_as_long_as_they_live(jdk: int) -> None:
     classpath = [compiled([JAVA / "Stateful.java"], release=11)]
-    with target(jdk, "Stateful", classpath=classpath) as running, Session.attach(running.pid) as session:
+    with target(jdk, "Stateful", classpath=classpath) as jvm, Session.attach(jvm.pid) as session:
         session.deployer.load(program(SCRIPT), missing="ignore")
-        running.send(f"tasks {TASKS} {THREADS} {ROUNDS}")
-        running.wait_for("ran")
-        running.send("forget")
-        assert running.wait_for("alive") == "alive 0"
-        running.send(f"fill {MOST + MORE}")
-        running.wait_for("filled")
+        jvm.send(f"tasks {TASKS} {THREADS} {ROUNDS}")
+        jvm.wait_for("ran")
+        jvm.send("forget")
+        assert jvm.wait_for("alive") == "alive 0"
+        jvm.send(f"fill {MOST + MORE}")
+        jvm.wait_for("filled")
         maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert maps["right"] == {(True, "main"): Count(TASKS * THREADS * ROUNDS)}
         # Other threads may add between an addition and the reading after it; the last value is exact.
@@ -61,11 +61,11 @@ def test_objects_have_variables_as_long_as_they_live(jdk: int) -> None:
         assert isinstance(dropped, Count)
         assert maps["touched"] == {(1,): Count(MOST + MORE - dropped.n), (None,): dropped}
         assert MORE <= dropped.n <= MORE + TASKS  # the agent may not have heard yet that the tasks are gone
-        assert objects_with_state(running) <= MOST
-        running.send("forget")
-        assert running.wait_for("alive") == "alive 0"
+        assert objects_with_state(jvm) <= MOST
+        jvm.send("forget")
+        assert jvm.wait_for("alive") == "alive 0"
         time.sleep(0.3)
-        assert objects_with_state(running) == 0
+        assert objects_with_state(jvm) == 0
         receipt = session.departure.detach()
         assert receipt.clean
         failures = [f for item in session.delivery.items(None) if isinstance(item, Errors) for f in item.failures]

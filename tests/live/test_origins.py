@@ -61,8 +61,8 @@ public class Crowd {{
 
 @contextmanager
 def crowd(jdk: int, path: Path) -> Iterator[Target]:
-    with target(jdk, "Crowd", classpath=[path], flags=["-Xverify:all"]) as running:
-        yield running
+    with target(jdk, "Crowd", classpath=[path], flags=["-Xverify:all"]) as jvm:
+        yield jvm
 
 
 @pytest.fixture
@@ -79,38 +79,38 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def traced(running: Target) -> None:
+def traced(jvm: Target) -> None:
     """Installs the probe in all classes, checks that it counts each call, and removes it."""
-    with Session.attach(running.pid) as session:
+    with Session.attach(jvm.pid) as session:
         deployment = session.deployer.load(program(SCRIPT))
         assert deployment.classes == CLASSES > READ_AT_ONCE
-        running.send(str(CALLS))
-        running.wait_for(f"sum {CLASSES * CALLS}")
+        jvm.send(str(CALLS))
+        jvm.wait_for(f"sum {CLASSES * CALLS}")
         ((_, counted),) = session.delivery.snapshot([0])[0].entries
         assert isinstance(counted, Count)
         assert counted.n == CLASSES * CALLS
         receipt = session.departure.detach()
         assert receipt.clean
         assert receipt.restored == CLASSES
-    running.send("1")
-    running.wait_for(f"sum {CLASSES}")
+    jvm.send("1")
+    jvm.wait_for(f"sum {CLASSES}")
 
 
 @all_jdks
 def test_class_files_in_the_archive_are_not_requested_from_the_target(
     jdk: int, tmp_path: Path, read: list[str], asked: list[str]
 ) -> None:
-    with crowd(jdk, archive(tmp_path / "crowd", "n + 1")) as running:
-        traced(running)
+    with crowd(jdk, archive(tmp_path / "crowd", "n + 1")) as jvm:
+        traced(jvm)
     assert read == []
     assert asked == []
 
 
 def test_an_archive_that_was_replaced_is_not_looked_at(tmp_path: Path, read: list[str]) -> None:
     path = archive(tmp_path / "crowd", "n + 1")
-    with crowd(17, path) as running:
+    with crowd(17, path) as jvm:
         archive(tmp_path / "newer", "n + 2").rename(path)
-        traced(running)
+        traced(jvm)
     assert len(read) == CLASSES
 
 
@@ -119,8 +119,8 @@ def test_a_class_file_that_differs_from_the_loaded_one_is_not_woven(
 ) -> None:
     other = Archive(str(archive(tmp_path / "other", "Math.addExact(n, 2)")))
     monkeypatch.setattr(Archive, "read", lambda self, path, read=Archive.read: read(other, path))
-    with crowd(17, archive(tmp_path / "crowd", "n + 1")) as running:
-        traced(running)
+    with crowd(17, archive(tmp_path / "crowd", "n + 1")) as jvm:
+        traced(jvm)
     other.close()
     assert read == []
     assert len(asked) == CLASSES
@@ -133,6 +133,6 @@ def test_other_class_files_are_requested_from_the_target(
         return None if "7" in path else read(self, path)  # type: ignore[operator]
 
     monkeypatch.setattr(Archive, "read", some)
-    with crowd(17, archive(tmp_path / "crowd", "n + 1")) as running:
-        traced(running)
+    with crowd(17, archive(tmp_path / "crowd", "n + 1")) as jvm:
+        traced(jvm)
     assert sorted(read) == sorted(f"Crowd$Member{number}" for number in range(CLASSES) if "7" in str(number))

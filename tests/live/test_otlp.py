@@ -42,82 +42,82 @@ def started(stack: ExitStack, arguments: list[str], environment: dict[str, str] 
     return tracer
 
 
-def number(running: Backend, name: str) -> int:
+def number(receiver: Backend, name: str) -> int:
     """The value of the only point in the last report."""
-    (point,) = running.last(name).sum.data_points
+    (point,) = receiver.last(name).sum.data_points
     return int(point.as_int)
 
 
 def test_logs_and_metrics_have_every_call_beside_the_usual_output() -> None:
-    with backend() as running, traffic(17, "-Dotel.service.name=shop", "-Dbtpy.name=x") as one, ExitStack() as stack:
-        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", running.url])
+    with backend() as receiver, traffic(17, "-Dotel.service.name=shop", "-Dbtpy.name=x") as one, ExitStack() as stack:
+        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", receiver.url])
         called(one, 1009)
-        waited(lambda: any(metric.name == "btpy.n" for _, metric in running.reports), "a report while it runs")
+        waited(lambda: any(metric.name == "btpy.n" for _, metric in receiver.reports), "a report while it runs")
         called(one, 503)
         assert tracer.stop() == 0
         assert len(tracer.of("printf")) == len(tracer.of("event")) == 1512
         assert tracer.maps()["n"] == 1512
-        bodies = [record.body.string_value for _, record in running.logs if not record.event_name]
+        bodies = [record.body.string_value for _, record in receiver.logs if not record.event_name]
         assert bodies == [record["data"] for record in tracer.of("printf")]
-        events = [attributes(list(record.attributes)) for _, record in running.logs if record.event_name == "served"]
+        events = [attributes(list(record.attributes)) for _, record in receiver.logs if record.event_name == "served"]
         assert [(event["number"], event["odd"]) for event in events] == [
             (record["data"]["number"], record["data"]["odd"]) for record in tracer.of("event")
         ]
         assert {event["code.function.name"] for event in events} == {"Traffic.serve"}
-        assert number(running, "btpy.n") == 1512
-        assert number(running, "btpy.sum") == tracer.maps()["sum"]
-        sizes = running.last("btpy.sizes").exponential_histogram.data_points
+        assert number(receiver, "btpy.n") == 1512
+        assert number(receiver, "btpy.sum") == tracer.maps()["sum"]
+        sizes = receiver.last("btpy.sizes").exponential_histogram.data_points
         assert sum(point.count for point in sizes) == 1512
         assert all(sum(point.positive.bucket_counts) + point.zero_count == point.count for point in sizes)
         hits = {
             tuple(attributes(list(point.attributes)).values()): point.as_int
-            for point in running.last("btpy.probe.records").sum.data_points
+            for point in receiver.last("btpy.probe.records").sum.data_points
         }
         assert hits == {("serve", "delivered"): 3024}
-        resource = attributes(list(running.reports[-1][0].attributes))
+        resource = attributes(list(receiver.reports[-1][0].attributes))
         assert (resource["service.name"], resource["process.pid"]) == ("shop", one.pid)
-        assert any(line.startswith(f"127.0.0.1:{running.port}: 3 024 log records and") for line in tracer.stderr)
+        assert any(line.startswith(f"127.0.0.1:{receiver.port}: 3 024 log records and") for line in tracer.stderr)
 
 
 def test_times_are_those_of_the_program() -> None:
-    with backend() as running, traffic() as one, ExitStack() as stack:
-        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", running.url])
+    with backend() as receiver, traffic() as one, ExitStack() as stack:
+        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", receiver.url])
         called(one, 3)
         assert tracer.stop() == 0
-        for _, record in running.logs:
+        for _, record in receiver.logs:
             assert abs(record.observed_time_unix_nano - record.time_unix_nano) < 60 * 10**9
-        (point,) = running.last("btpy.n").sum.data_points
-        assert point.start_time_unix_nano < running.logs[0][1].time_unix_nano < point.time_unix_nano
+        (point,) = receiver.last("btpy.n").sum.data_points
+        assert point.start_time_unix_nano < receiver.logs[0][1].time_unix_nano < point.time_unix_nano
 
 
 @pytest.mark.parametrize("environment", [{}, DELTA], ids=["cumulative", "delta"])
 def test_a_map_that_is_flushed_while_it_is_filled_is_exact(environment: dict[str, str]) -> None:
     script = "Traffic::serve @entry { @n[arg0 % 5] = count(); } @OnTimer(30ms) { print(flush(@n)) }"
-    with backend() as running, traffic() as one, ExitStack() as stack:
-        tracer = started(stack, [str(one.pid), "-e", script, "-o", running.url], environment)
+    with backend() as receiver, traffic() as one, ExitStack() as stack:
+        tracer = started(stack, [str(one.pid), "-e", script, "-o", receiver.url], environment)
         for _ in range(5):
             called(one, 211)
         assert tracer.stop() == 0
         if environment:
-            counts = running.summed("btpy.n")
+            counts = receiver.summed("btpy.n")
         else:
-            points = running.last("btpy.n").sum.data_points
+            points = receiver.last("btpy.n").sum.data_points
             counts = Counter({tuple(attributes(list(point.attributes)).items()): point.as_int for point in points})
         assert sum(counts.values()) == 1055
         assert len(counts) == 5
 
 
 def test_deltas_add_up_to_the_counts_while_requests_fail() -> None:
-    with backend() as running, traffic() as one, ExitStack() as stack:
-        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", running.url], DELTA)
+    with backend() as receiver, traffic() as one, ExitStack() as stack:
+        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", receiver.url], DELTA)
         for _ in range(7):
-            running.answers.extend([Answer(503), Answer(429)])
+            receiver.answers.extend([Answer(503), Answer(429)])
             called(one, 101)
         assert tracer.stop() == 0
-        assert sum(running.summed("btpy.n").values()) == 707
-        assert sum(running.summed("btpy.sizes").values()) == 707
-        assert len([record for _, record in running.logs if record.event_name]) == 707
-        reports = [metric for _, metric in running.reports if metric.name == "btpy.n"]
+        assert sum(receiver.summed("btpy.n").values()) == 707
+        assert sum(receiver.summed("btpy.sizes").values()) == 707
+        assert len([record for _, record in receiver.logs if record.event_name]) == 707
+        reports = [metric for _, metric in receiver.reports if metric.name == "btpy.n"]
         times = [
             (metric.sum.data_points[0].start_time_unix_nano, metric.sum.data_points[0].time_unix_nano)
             for metric in reports
@@ -126,60 +126,60 @@ def test_deltas_add_up_to_the_counts_while_requests_fail() -> None:
 
 
 def test_several_jvms_are_resources_of_their_own() -> None:
-    with backend() as running, traffic() as one, traffic(21) as other, ExitStack() as stack:
-        tracer = started(stack, [f"{one.pid},{other.pid}", "-e", SCRIPT, "-o", running.url])
+    with backend() as receiver, traffic() as one, traffic(21) as other, ExitStack() as stack:
+        tracer = started(stack, [f"{one.pid},{other.pid}", "-e", SCRIPT, "-o", receiver.url])
         waited(lambda: any("tracing 2 JVMs" in line for line in tracer.stderr), "both JVMs")
         called(one, 1009)
         called(other, 503)
         assert tracer.stop() == 0
         counts = {}
-        for resource, metric in running.reports:
+        for resource, metric in receiver.reports:
             if metric.name == "btpy.n":
                 counts[attributes(list(resource.attributes))["process.pid"]] = metric.sum.data_points[0].as_int
         assert counts == {one.pid: 1009, other.pid: 503}
-        instances = {attributes(list(resource.attributes))["service.instance.id"] for resource, _ in running.reports}
+        instances = {attributes(list(resource.attributes))["service.instance.id"] for resource, _ in receiver.reports}
         assert len(instances) == 2
 
 
 def test_a_session_that_was_left_is_exported_when_it_is_joined() -> None:
-    with backend() as running, traffic() as one, ExitStack() as stack:
+    with backend() as receiver, traffic() as one, ExitStack() as stack:
         left = run(str(one.pid), "-e", SCRIPT, "-x", "--ttl", "5m", "--name", "left", "--budget", "off")
         assert left.returncode == 0, left.stderr
         called(one, 211)
-        tracer = started(stack, ["attach", str(one.pid), "left", "-o", running.url])
+        tracer = started(stack, ["attach", str(one.pid), "left", "-o", receiver.url])
         called(one, 101)
         waited(lambda: len(tracer.of("event")) == 312, "all events")
         assert tracer.stop() == 0
-        assert number(running, "btpy.n") == 312
-        assert len([record for _, record in running.logs if record.event_name]) == 312
+        assert number(receiver, "btpy.n") == 312
+        assert len([record for _, record in receiver.logs if record.event_name]) == 312
         assert run("stop", str(one.pid), "left").returncode == 0
 
 
 def test_a_recording_is_exported_as_the_run_was(tmp_path: Path) -> None:
     recording = tmp_path / "run.btz"
-    with backend() as running, traffic() as one, ExitStack() as stack:
+    with backend() as receiver, traffic() as one, ExitStack() as stack:
         tracer = started(stack, [str(one.pid), "-e", SCRIPT, "--record", str(recording)])
         called(one, 1009)
         assert tracer.stop() == 0
-        replayed = run("replay", str(recording), "-f", "ndjson", "-o", running.url, "--hits", "0")
+        replayed = run("replay", str(recording), "-f", "ndjson", "-o", receiver.url, "--hits", "0")
         assert replayed.returncode == 0, replayed.stderr
-        assert number(running, "btpy.n") == 1009
-        assert len(running.logs) == 2018
+        assert number(receiver, "btpy.n") == 1009
+        assert len(receiver.logs) == 2018
         assert replayed.stdout.count('"printf"') == 1009
 
 
 def test_a_backend_for_metrics_alone_gets_no_log_records() -> None:
-    with backend() as running, traffic() as one, ExitStack() as stack:
-        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", running.url], {"OTEL_LOGS_EXPORTER": "none"})
+    with backend() as receiver, traffic() as one, ExitStack() as stack:
+        tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", receiver.url], {"OTEL_LOGS_EXPORTER": "none"})
         called(one, 101)
         assert tracer.stop() == 0
-        assert number(running, "btpy.n") == 101
-        assert {path for path, _ in running.requests} == {"/v1/metrics"}
+        assert number(receiver, "btpy.n") == 101
+        assert {path for path, _ in receiver.requests} == {"/v1/metrics"}
 
 
 def test_a_backend_that_is_away_costs_the_run_its_status_and_nothing_else() -> None:
-    with backend() as running:
-        url = running.url
+    with backend() as receiver:
+        url = receiver.url
     with traffic() as one, ExitStack() as stack:
         tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", url], {"OTEL_EXPORTER_OTLP_TIMEOUT": "500"})
         called(one, 101)

@@ -24,11 +24,11 @@ LINE = next(at for at, line in enumerate((JAVA / "Deep.java").read_text().splitl
 def test_a_recursion_that_overflows(jdk: int, script: str) -> None:
     classpath = [compiled([JAVA / "Deep.java"], release=11)]
     with (
-        target(jdk, "Deep", classpath=classpath) as running,
-        tracing(running.pid, "-e", script, "--hits", "0", unread="printf") as tracer,
+        target(jdk, "Deep", classpath=classpath) as program,
+        tracing(program.pid, "-e", script, "--hits", "0", unread="printf") as tracer,
     ):
-        running.send(str(ROUNDS))
-        assert running.wait_for("overflows") == f"overflows {ROUNDS}"
+        program.send(str(ROUNDS))
+        assert program.wait_for("overflows") == f"overflows {ROUNDS}"
         assert tracer.stop() == 0, tracer.stderr
     (end,) = tracer.of("end")
     (deep,) = end["probes"]

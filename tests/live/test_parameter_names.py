@@ -36,86 +36,86 @@ SECRET = '@OnMethod(class="Bound$Secret", method="whisper") { @n = count(); }'
 def bound(jdk: int, directory: Path) -> Iterator[Target]:
     classes = compiled([JAVA / "Bound.java", JAVA / "Observer.java"], flags=["-parameters", "-encoding", "UTF-8"])
     flags = ["-Xverify:all", "-Dfile.encoding=UTF-8", f"-javaagent:{agents.observer(directory)}"]
-    with target(jdk, "Bound", classpath=[classes], flags=flags) as running:
-        yield running
+    with target(jdk, "Bound", classpath=[classes], flags=flags) as jvm:
+        yield jvm
 
 
-def asked(running: Target, command: str) -> str:
-    running.send(command)
-    return running.wait_for(command[:4])
+def asked(jvm: Target, command: str) -> str:
+    jvm.send(command)
+    return jvm.wait_for(command[:4])
 
 
-def both(running: Target) -> tuple[str, str]:
+def both(jvm: Target) -> tuple[str, str]:
     """The parameters as reflection shows them, and the values bound by their names."""
-    running.send("bind")
-    bound = running.wait_for("bound")
-    return asked(running, "names"), bound
+    jvm.send("bind")
+    bound = jvm.wait_for("bound")
+    return asked(jvm, "names"), bound
 
 
-def others(running: Target) -> tuple[SessionInfo, ...]:
-    with Connecting(running.pid) as connecting, Session.enquire(connecting) as session:
+def others(jvm: Target) -> tuple[SessionInfo, ...]:
+    with Connecting(jvm.pid) as connecting, Session.enquire(connecting) as session:
         return session.agent.sessions()
 
 
 @all_jdks
 def test_names_are_the_same_before_during_and_after(jdk: int, tmp_path: Path) -> None:
-    with bound(jdk, tmp_path) as running:
-        before = both(running)
+    with bound(jdk, tmp_path) as jvm:
+        before = both(jvm)
         assert before[1] == "bound ada/42"
         assert "order(0 customer,16 number,)" in before[0]
         for _ in range(2):  # the second session is shown what the JVM kept of the first
-            with Session.attach(running.pid) as session:
+            with Session.attach(jvm.pid) as session:
                 deployment = session.deployer.load(program(SCRIPT))
                 assert deployment.refusals == ()
-                assert both(running) == before
+                assert both(jvm) == before
                 more = Source("more.bt", SCRIPT.replace("@n", "@m"))
                 session.deployer.load(check_source(more, earlier=session.deployer.program))  # woven again
-                assert both(running) == before
+                assert both(jvm) == before
                 maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
                 receipt = session.departure.detach()
             assert (maps["n"]["order",], maps["m"]["order",]) == (Count(2), Count(1))
             assert (receipt.woven, receipt.restored, receipt.clean) == (3, 3, True)
-            assert both(running) == before
+            assert both(jvm) == before
 
 
 @all_jdks
 def test_names_survive_another_agent_that_retransforms_in_between(jdk: int, tmp_path: Path) -> None:
-    with bound(jdk, tmp_path) as running:
-        before = both(running)
-        with Session.attach(running.pid) as session:
+    with bound(jdk, tmp_path) as jvm:
+        before = both(jvm)
+        with Session.attach(jvm.pid) as session:
             session.deployer.load(program(SCRIPT))
-            asked(running, "retransform")
-            assert both(running) == before
+            asked(jvm, "retransform")
+            assert both(jvm) == before
             assert session.departure.detach().clean
-        assert both(running) == before
+        assert both(jvm) == before
 
 
 @pytest.mark.parametrize("first", ["older", "newer"])
 def test_names_survive_sessions_that_leave_in_either_order(first: str, tmp_path: Path) -> None:
-    with bound(17, tmp_path) as running:
-        before = both(running)
-        with Session.attach(running.pid) as older, Session.attach(running.pid) as newer:
+    with bound(17, tmp_path) as jvm:
+        before = both(jvm)
+        with Session.attach(jvm.pid) as older, Session.attach(jvm.pid) as newer:
             older.deployer.load(program(SCRIPT))
             newer.deployer.load(program(SCRIPT))
-            assert both(running) == before
+            assert both(jvm) == before
             leaving, staying = (older, newer) if first == "older" else (newer, older)
             assert leaving.departure.detach().clean
-            assert both(running) == before
-            asked(running, "retransform")
-            assert both(running) == before
+            assert both(jvm) == before
+            asked(jvm, "retransform")
+            assert both(jvm) == before
             assert staying.departure.detach().clean
-        assert both(running) == before
+        assert both(jvm) == before
 
 
 def test_names_survive_the_death_of_the_client(tmp_path: Path) -> None:
     """The agent restores the classes without the client."""
-    with bound(17, tmp_path) as running:
-        before = both(running)
+    with bound(17, tmp_path) as jvm:
+        before = both(jvm)
         code = (
             "import sys, time\n"
             "from btpy.engine.session import Session\n"
             "from tests.live.scripts import program\n"
-            f"session = Session.attach({running.pid})\n"
+            f"session = Session.attach({jvm.pid})\n"
             f"session.deployer.load(program({SCRIPT!r}))\n"
             "print('up', flush=True)\n"
             "time.sleep(600)\n"
@@ -124,44 +124,44 @@ def test_names_survive_the_death_of_the_client(tmp_path: Path) -> None:
         assert client.stdout is not None
         with client.stdout:
             assert client.stdout.readline() == "up\n"
-            assert both(running) == before
+            assert both(jvm) == before
             os.kill(client.pid, signal.SIGKILL)
             client.wait()
-        waited(lambda: not others(running), "the session of the client that died goes on")
-        assert both(running) == before
+        waited(lambda: not others(jvm), "the session of the client that died goes on")
+        assert both(jvm) == before
 
 
 def test_names_survive_an_unattended_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    with bound(17, tmp_path) as running:
-        before = both(running)
-        with Session.attach(running.pid, Limits(unattended=True)) as session:
+    with bound(17, tmp_path) as jvm:
+        before = both(jvm)
+        with Session.attach(jvm.pid, Limits(unattended=True)) as session:
             session.deployer.load(program(SCRIPT))
             session.departure.leave(2.0, "")
-        asked(running, "retransform")  # no client is connected, and the agent keeps the woven classes
-        assert both(running) == before
-        waited(lambda: not others(running), "the session outlives its time")
-        assert both(running) == before
+        asked(jvm, "retransform")  # no client is connected, and the agent keeps the woven classes
+        assert both(jvm) == before
+        waited(lambda: not others(jvm), "the session outlives its time")
+        assert both(jvm) == before
 
 
 def test_a_class_that_is_loaded_later_keeps_its_names(tmp_path: Path) -> None:
-    with bound(17, tmp_path) as running:
+    with bound(17, tmp_path) as jvm:
         expected = "late hello x Bound$Late.<init>() Bound$Late.hello(0 name,)".replace("<init>", "Bound$Late")
-        with Session.attach(running.pid) as session:
+        with Session.attach(jvm.pid) as session:
             session.deployer.load(program(LATE), missing="ignore")
-            assert asked(running, "late") == expected
+            assert asked(jvm, "late") == expected
             assert session.departure.detach().clean
-        assert asked(running, "late") == expected
+        assert asked(jvm, "late") == expected
 
 
 def test_names_of_a_class_without_a_class_file_come_from_reflection(tmp_path: Path) -> None:
-    with bound(17, tmp_path) as running:
-        before = asked(running, "secret")
+    with bound(17, tmp_path) as jvm:
+        before = asked(jvm, "secret")
         assert "whisper(0 word,)" in before
-        with Session.attach(running.pid) as session:
+        with Session.attach(jvm.pid) as session:
             session.deployer.load(program(SECRET))
-            assert asked(running, "secret") == before
+            assert asked(jvm, "secret") == before
             (counts,) = session.delivery.snapshot()
             assert dict(counts.entries) == {(): Count(1)}
             assert session.departure.detach().clean
-        assert asked(running, "secret") == before
+        assert asked(jvm, "secret") == before

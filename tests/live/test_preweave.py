@@ -38,15 +38,13 @@ def archive(directory: Path, classes: int) -> Path:
 @contextmanager
 def lazy(jdk: int, directory: Path, classes: int = 11) -> Iterator[Target]:
     jar = archive(directory, classes)
-    with target(
-        jdk, "Lazy", str(jar), classpath=[compiled([JAVA / "Lazy.java"]), jar], flags=["-Xverify:all"]
-    ) as running:
-        yield running
+    with target(jdk, "Lazy", str(jar), classpath=[compiled([JAVA / "Lazy.java"]), jar], flags=["-Xverify:all"]) as jvm:
+        yield jvm
 
 
-def ran(running: Target, command: str) -> None:
-    running.send(command)
-    running.wait_for("ran ")
+def ran(jvm: Target, command: str) -> None:
+    jvm.send(command)
+    jvm.wait_for("ran ")
 
 
 def loaded(session: Session, script: str | Program) -> None:
@@ -63,9 +61,9 @@ def runs(session: Session) -> dict[str, int]:
     return results
 
 
-def kept_files(running: Target) -> list[str]:
+def kept_files(jvm: Target) -> list[str]:
     """Temporary files of the agent that the target has open."""
-    directory = Path(f"/proc/{running.pid}/fd")
+    directory = Path(f"/proc/{jvm.pid}/fd")
     results = []
     for name in os.listdir(directory):
         try:
@@ -77,13 +75,13 @@ def kept_files(running: Target) -> list[str]:
 
 @all_jdks
 def test_the_thread_that_loads_a_prewoven_class_asks_no_client(jdk: int, tmp_path: Path, asked: list[str]) -> None:
-    with lazy(jdk, tmp_path) as running:
-        with Session.attach(running.pid, PATIENT) as session:
+    with lazy(jdk, tmp_path) as jvm:
+        with Session.attach(jvm.pid, PATIENT) as session:
             loaded(session, RUNS)
             assert session.deployer.sites == {}
-            assert len(kept_files(running)) == 1
-            ran(running, f"run {FIRST} 1009")
-            ran(running, f"run {SECOND} 499")
+            assert len(kept_files(jvm)) == 1
+            ran(jvm, f"run {FIRST} 1009")
+            ran(jvm, f"run {SECOND} 499")
             assert asked == []
             assert runs(session) == {FIRST: 1009, SECOND: 499}
             assert {(site.class_name, site.loader) for site in session.deployer.sites.values()} == {
@@ -93,19 +91,19 @@ def test_the_thread_that_loads_a_prewoven_class_asks_no_client(jdk: int, tmp_pat
             receipt = session.departure.detach()
             assert receipt.clean
             assert (receipt.woven, receipt.restored) == (2, 2)
-        assert kept_files(running) == []
-        ran(running, f"run {FIRST} 7")
-        ran(running, f"run {THIRD} 7")
-        assert running.stderr == []
+        assert kept_files(jvm) == []
+        ran(jvm, f"run {FIRST} 7")
+        ran(jvm, f"run {THIRD} 7")
+        assert jvm.stderr == []
 
 
 def test_another_loader_of_the_same_class_asks_and_has_sites_of_its_own(tmp_path: Path, asked: list[str]) -> None:
-    with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
+    with lazy(17, tmp_path) as jvm, Session.attach(jvm.pid, PATIENT) as session:
         loaded(session, RUNS)
-        ran(running, f"apart {FIRST} 13")
+        ran(jvm, f"apart {FIRST} 13")
         assert asked == []
-        ran(running, f"run {FIRST} 17")
-        ran(running, f"apart {FIRST} 19")
+        ran(jvm, f"run {FIRST} 17")
+        ran(jvm, f"apart {FIRST} 19")
         assert asked == [FIRST, FIRST]
         assert runs(session) == {FIRST: 13 + 17 + 19}
         loaders = [site.loader for site in session.deployer.sites.values()]
@@ -114,40 +112,40 @@ def test_another_loader_of_the_same_class_asks_and_has_sites_of_its_own(tmp_path
 
 
 def test_a_class_that_differs_from_its_archive_leads_to_a_question(tmp_path: Path, asked: list[str]) -> None:
-    with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
+    with lazy(17, tmp_path) as jvm, Session.attach(jvm.pid, PATIENT) as session:
         loaded(session, RUNS)
-        ran(running, f"altered {FIRST} 101")
+        ran(jvm, f"altered {FIRST} 101")
         assert asked == [FIRST]
-        ran(running, f"run {FIRST} 103")
+        ran(jvm, f"run {FIRST} 103")
         assert asked == [FIRST]
         assert runs(session) == {FIRST: 204}
         assert session.departure.detach().clean
 
 
 def test_classes_without_probes_lead_to_no_question(tmp_path: Path, asked: list[str]) -> None:
-    with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
+    with lazy(17, tmp_path) as jvm, Session.attach(jvm.pid, PATIENT) as session:
         loaded(session, '@OnMethod(class="G????", method="nothing", pending=true) { @n = count(); }')
-        ran(running, f"run {FIRST} 3")
-        ran(running, f"apart {FIRST} 3")
+        ran(jvm, f"run {FIRST} 3")
+        ran(jvm, f"apart {FIRST} 3")
         assert asked == []
         assert session.deployer.sites == {}
         assert session.departure.detach().woven == 0
 
 
 def test_no_answer_of_probes_that_have_changed_is_given(tmp_path: Path) -> None:
-    with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
+    with lazy(17, tmp_path) as jvm, Session.attach(jvm.pid, PATIENT) as session:
         loaded(session, '@OnMethod(class="G????", method="run", pending=true) { @a = count(); }')
         session.deployer.load(
             extended(session, '@OnMethod(class="G????", method="run", pending=true) { @b = count(); }')
         )
-        ran(running, f"run {FIRST} 11")
+        ran(jvm, f"run {FIRST} 11")
         assert counts(session) == {"a": 11, "b": 11}
         session.deployer.remove([0])
-        ran(running, f"run {FIRST} 13")
-        ran(running, f"run {SECOND} 17")
+        ran(jvm, f"run {FIRST} 13")
+        ran(jvm, f"run {SECOND} 17")
         assert counts(session) == {"a": 11, "b": 11 + 13 + 17}
         session.deployer.remove([1])
-        ran(running, f"run {THIRD} 19")
+        ran(jvm, f"run {THIRD} 19")
         assert counts(session) == {"a": 11, "b": 41}
         receipt = session.departure.detach()
         assert receipt.clean
@@ -157,15 +155,15 @@ def test_no_answer_of_probes_that_have_changed_is_given(tmp_path: Path) -> None:
 def test_probes_change_while_classes_are_loaded(tmp_path: Path) -> None:
     """Classes loaded before, during and after the change have exactly the final probes."""
     classes = 997
-    with lazy(17, tmp_path, classes) as running, Session.attach(running.pid, PATIENT) as session:
+    with lazy(17, tmp_path, classes) as jvm, Session.attach(jvm.pid, PATIENT) as session:
         loaded(session, '@OnMethod(class="G????", method="run", pending=true, max=2000) { @old = count(); }')
-        running.send(f"all 0 {classes}")
+        jvm.send(f"all 0 {classes}")
         new = '@OnMethod(class="G????", method="run", pending=true, max=2000) { @new = count(); }'
         session.deployer.load(extended(session, new, without=[0]), replacing=[0])
-        running.wait_for("ran ")
+        jvm.wait_for("ran ")
         both = counts(session)
         assert both.get("old", 0) + both.get("new", 0) == classes
-        ran(running, f"all 0 {classes}")
+        ran(jvm, f"all 0 {classes}")
         after = counts(session)
         assert after.get("old", 0) == both.get("old", 0)
         assert after["new"] == both.get("new", 0) + classes
@@ -175,18 +173,18 @@ def test_probes_change_while_classes_are_loaded(tmp_path: Path) -> None:
 
 
 def test_a_client_that_is_gone_leaves_nothing(tmp_path: Path) -> None:
-    with lazy(17, tmp_path) as running:
-        with Session.attach(running.pid, PATIENT) as session:
+    with lazy(17, tmp_path) as jvm:
+        with Session.attach(jvm.pid, PATIENT) as session:
             loaded(session, RUNS)
-            ran(running, f"run {FIRST} 3")
+            ran(jvm, f"run {FIRST} 3")
             session._channel._connection.shutdown(2)  # the client disappears, as when it is killed
-            waited(lambda: kept_files(running) == [], "the agent still keeps what was prewoven")
-        ran(running, f"run {FIRST} 7")
-        ran(running, f"run {SECOND} 7")
-        assert running.stderr == []
-        with Session.attach(running.pid, PATIENT) as session:
+            waited(lambda: kept_files(jvm) == [], "the agent still keeps what was prewoven")
+        ran(jvm, f"run {FIRST} 7")
+        ran(jvm, f"run {SECOND} 7")
+        assert jvm.stderr == []
+        with Session.attach(jvm.pid, PATIENT) as session:
             loaded(session, RUNS)
-            ran(running, f"run {SECOND} 5")
+            ran(jvm, f"run {SECOND} 5")
             assert runs(session) == {SECOND: 5}
             assert session.departure.detach().clean
 
@@ -196,11 +194,11 @@ def test_no_more_methods_than_a_probe_may_be_in(tmp_path: Path) -> None:
     loaded.
     """
     script = '@OnMethod(class="G????", method="run", pending=true, max=5) { @runs[cls] = count(); }'
-    with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
+    with lazy(17, tmp_path) as jvm, Session.attach(jvm.pid, PATIENT) as session:
         loaded(session, script)
         for number in range(3):
-            ran(running, f"altered G{number:04d} 2")
-        ran(running, "all 3 11")
+            ran(jvm, f"altered G{number:04d} 2")
+        ran(jvm, "all 3 11")
         assert len(runs(session)) == 5
         assert session.departure.detach().woven == 5
 
@@ -208,11 +206,11 @@ def test_no_more_methods_than_a_probe_may_be_in(tmp_path: Path) -> None:
 def test_no_more_methods_when_classes_come_while_room_is_made(tmp_path: Path) -> None:
     """A class may ask for capacity before the client knows which prewoven classes were loaded."""
     script = '@OnMethod(class="G????", method="run", pending=true, max=5) { @runs[cls] = count(); }'
-    with lazy(17, tmp_path) as running, Session.attach(running.pid, PATIENT) as session:
+    with lazy(17, tmp_path) as jvm, Session.attach(jvm.pid, PATIENT) as session:
         loaded(session, script)
-        running.send(f"all 0 5\naltered {SEVENTH} 2")
+        jvm.send(f"all 0 5\naltered {SEVENTH} 2")
         for _ in range(2):
-            running.wait_for("ran ")
+            jvm.wait_for("ran ")
         assert runs(session) == {f"G{number:04d}": 1 for number in range(5)}
         (refusal,) = session.deployer.refusals
         assert (refusal.reason, refusal.class_name) == (RefusalReason.TOO_MANY, SEVENTH)
@@ -221,19 +219,19 @@ def test_no_more_methods_when_classes_come_while_room_is_made(tmp_path: Path) ->
 
 def test_a_joined_session_preweaves_again(tmp_path: Path, asked: list[str]) -> None:
     """While no client is connected, no class is woven, and the agent uses no prewoven answer."""
-    with lazy(17, tmp_path) as running:
-        with Session.attach(running.pid, replace(PATIENT, unattended=True)) as session:
+    with lazy(17, tmp_path) as jvm:
+        with Session.attach(jvm.pid, replace(PATIENT, unattended=True)) as session:
             loaded(session, RUNS)
-            ran(running, f"run {FIRST} 3")
+            ran(jvm, f"run {FIRST} 3")
             left = session.departure.leave(60, "lazy")
         assert left
-        waited(lambda: kept_files(running) == [], "what was prewoven is kept for nobody")
-        ran(running, f"run {SECOND} 5")
-        with Connecting(running.pid) as connecting, Session.join(connecting, "lazy") as session:
+        waited(lambda: kept_files(jvm) == [], "what was prewoven is kept for nobody")
+        ran(jvm, f"run {SECOND} 5")
+        with Connecting(jvm.pid) as connecting, Session.join(connecting, "lazy") as session:
             session.finish_preweaving(PATIENCE)
-            ran(running, f"run {FIRST} 7")
-            ran(running, f"run {SECOND} 11")
-            ran(running, f"run {THIRD} 13")
+            ran(jvm, f"run {FIRST} 7")
+            ran(jvm, f"run {SECOND} 11")
+            ran(jvm, f"run {THIRD} 13")
             assert THIRD not in asked
             assert runs(session) == {FIRST: 10, SECOND: 11, THIRD: 13}
             receipt = session.departure.detach()

@@ -70,8 +70,8 @@ def test_the_agent_asks_where_the_jvm_shows_something_else(monkeypatch: pytest.M
 def test_classes_that_the_agent_loads_as_it_weaves_are_prewoven_too(jdk: int, asked: list[str]) -> None:
     script = '@OnMethod(class="Linked$*", method="hit") { @hits = count(); }'
     classes = compiled([JAVA / "Linked.java"])
-    running = target(jdk, "Linked", classpath=[classes], flags=["-Xverify:all"])
-    with running as linked, Session.attach(linked.pid) as session:
+    jvm = target(jdk, "Linked", classpath=[classes], flags=["-Xverify:all"])
+    with jvm as linked, Session.attach(linked.pid) as session:
         assert [class_.loaded.name for class_ in session.deployer.match(program(script)).classes] == ["Linked$Early"]
         deployment = session.deployer.load(program(script))
         assert {site.class_name for site in deployment.sites} == {"Linked$Early", "Linked$Late"}

@@ -157,12 +157,12 @@ def test_a_map_that_is_flushed_while_it_is_filled_is_exact() -> None:
 
 
 def test_beside_an_export_by_otlp() -> None:
-    with backend() as running, traffic() as one, ExitStack() as stack:
-        tracer, url = started(stack, str(one.pid), "-e", SCRIPT, "-o", running.url)
+    with backend() as receiver, traffic() as one, ExitStack() as stack:
+        tracer, url = started(stack, str(one.pid), "-e", SCRIPT, "-o", receiver.url)
         called(one, 503)
         assert scraped(url)["btpy_n_total", ()] == 503
         assert tracer.stop() == 0
-        (point,) = running.last("btpy.n").sum.data_points
+        (point,) = receiver.last("btpy.n").sum.data_points
         assert point.as_int == 503
 
 

@@ -29,7 +29,7 @@ JAVA = Path(__file__).parents[1] / "java"
 
 
 def test_probes_keep_their_numbers() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         serve, turn = session.add("Traffic::serve @entry { @n = count() } Traffic.Other::turn @return { @n = count() }")
         (timer,) = session.add("@OnTimer(1s) probe beat { @beats = count(); }", name="beat.bt")
         assert (timer.name, timer.where, timer.source, timer.text.startswith("@OnTimer")) == (
@@ -42,7 +42,7 @@ def test_probes_keep_their_numbers() -> None:
         assert [probe.where for probe in (serve, turn)] == ["Traffic.serve ENTRY", "Traffic$Other.turn RETURN"]
         assert turn.replace("Traffic.Other::turn @entry { @n = count() }") == [turn]
         assert (turn.where, turn.state, len(turn.ids)) == ("Traffic$Other.turn ENTRY", "on", 2)
-        called(running, CALLS)
+        called(program, CALLS)
         assert session.maps["@n"].value == 2 * CALLS
         session.refresh()
         assert serve.hits == CALLS
@@ -51,7 +51,7 @@ def test_probes_keep_their_numbers() -> None:
         with pytest.raises(btpy.UsageError, match="not in this session"):
             serve.disable()
         assert [probe.number for probe in session.add("Traffic::serve @entry { @n = count() }")] == [4]
-        called(running, CALLS)
+        called(program, CALLS)
         receipt = session.detach()
         assert receipt.clean
         assert (turn.hits, timer.errors) == (2 * CALLS, 0)
@@ -66,17 +66,17 @@ def test_one_of_several_probes_is_replaced_within_its_script() -> None:
     Traffic::serve @entry when odd(arg0) { @odd = count(); }
     Traffic.Other::turn @entry when arg0 >= least { @most = count(); }
     """
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         odd, most = session.add(script, parameters={"least": 5})
-        called(running, 10)
+        called(program, 10)
         most.replace("Traffic.Other::turn @entry when !odd(arg0) { @even = count(); }")
-        called(running, 10)
+        called(program, 10)
         assert {name: view.value for name, view in session.snapshot().items()} == {"@odd": 10, "@most": 5, "@even": 5}
         assert odd.state == most.state == "on"
 
 
 def test_a_replacement_that_fails_changes_nothing() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         (probe,) = session.add("Traffic::serve @entry { @n = count() }")
         before = probe.ids, probe.text, probe.where
         for text in ("Traffic::serve @entry { @n = cuont() }", "Traffic::serve @entry { @n = sum(arg3) }"):
@@ -85,12 +85,12 @@ def test_a_replacement_that_fails_changes_nothing() -> None:
         with pytest.raises(btpy.NothingMatched, match=r"no method of Traffic matches .* \(did you mean `serve`\?\)$"):
             probe.replace("Traffic::serves @entry { @n = count() }")
         assert (probe.ids, probe.text, probe.where) == before
-        called(running, CALLS)
+        called(program, CALLS)
         assert session.maps["@n"].value == CALLS
 
 
 def test_checking_touches_nothing() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { @n = count() }")
         assert session.check("Traffic.Other::turn @entry { @n = count() }") == []
         assert [diagnostic.code for diagnostic in session.check("Traffic::serve @entry { @n = hist(arg0) }")] == [
@@ -105,28 +105,28 @@ def test_checking_touches_nothing() -> None:
 
 
 def test_probes_are_sampled_limited_and_switched() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         (probe,) = session.add("Traffic::serve @entry { @n = count() }")
         probe.sample("1/10")
         assert (probe.sampling, probe.text.split("\n")[0]) == ("1/10", "@Sample(every=10)")
-        called(running, 3000)
+        called(program, 3000)
         assert 2900 <= session.maps["@n"].value <= 3000  # btpy does not count a gap at the end
         assert session.maps["@n"].content.map.estimated == "1…10"
         probe.sample(None)
         assert probe.sampling == ""
         before = session.maps["@n"].value
-        called(running, CALLS)
+        called(program, CALLS)
         assert session.maps["@n"].value == before + CALLS
         probe.limit(7)
-        called(running, CALLS)
+        called(program, CALLS)
         assert session.maps["@n"].value == before + CALLS + 7
         waited(lambda: probe.state == "limit reached", "the state of a probe whose firings are used up")
         probe.limit(None)
         probe.enable()
-        called(running, 11)
+        called(program, 11)
         probe.disable()
         assert probe.state == "off"
-        called(running, 11)
+        called(program, 11)
         assert session.maps["@n"].value == before + CALLS + 18
         for wrong in ("7", "1/0", "x/s", "101%"):
             with pytest.raises(btpy.UsageError, match="is not a sampling"):
@@ -136,10 +136,10 @@ def test_probes_are_sampled_limited_and_switched() -> None:
 
 
 def test_every_reader_gets_every_event() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         session.add('Traffic::serve @entry { emit("served", number=arg0, at=method); print(f"{arg0} it is") }')
         early = session.events()
-        called(running, CALLS)
+        called(program, CALLS)
         late = session.events()
         slow = session.events(most=1)
         texts = []
@@ -155,7 +155,7 @@ def test_every_reader_gets_every_event() -> None:
             "served",
             "serve",
             "main",
-            running.pid,
+            program.pid,
         )
         assert first.location is not None
         assert (first.location.class_name, first.location.method) == ("Traffic", "serve")
@@ -179,9 +179,9 @@ def test_events_can_be_awaited() -> None:
     async def both(session: btpy.Session) -> list[list[object]]:
         return list(await asyncio.gather(collected(session, 7), collected(session, 7)))
 
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { print(arg0) }")
-        caller = threading.Thread(target=called, args=(running, 7))
+        caller = threading.Thread(target=called, args=(program, 7))
         caller.start()
         assert asyncio.run(asyncio.wait_for(both(session), PATIENCE)) == [list(range(7))] * 2
         caller.join()
@@ -195,9 +195,9 @@ def test_maps_are_mappings() -> None:
     }
     @OnEvent("show") { print(@sizes) }
     """
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         session.add(script)
-        called(running, 100)
+        called(program, 100)
         assert dict(session.maps["@by"]) == {(0, "serve"): 34, (1, "serve"): 33, (2, "serve"): 33}
         sizes = session.maps["@sizes"].value
         assert isinstance(sizes, btpy.Histogram)
@@ -229,9 +229,9 @@ def test_a_data_frame_needs_its_package(package: str, monkeypatch: pytest.Monkey
         def DataFrame(rows: list[dict[str, object]], **how: object) -> list[dict[str, object]]:  # noqa: N802
             return rows
 
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { @by[arg0] = count() }")
-        called(running, 2)
+        called(program, 2)
         view = session.maps["@by"]
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(btpy.UsageError, match=f"{package} is not installed"):
@@ -241,12 +241,12 @@ def test_a_data_frame_needs_its_package(package: str, monkeypatch: pytest.Monkey
 
 
 def test_the_death_of_a_target_is_reported_after_its_events() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { print(arg0) }")
         reader = session.events()
-        called(running, CALLS)
+        called(program, CALLS)
         first = [next(reader).values["0"] for _ in range(CALLS)]
-        running.process.kill()
+        program.process.kill()
         with pytest.raises(btpy.TargetGone):
             list(reader)
         again = session.events()
@@ -258,10 +258,10 @@ def test_the_death_of_a_target_is_reported_after_its_events() -> None:
 
 
 def test_a_target_that_ends_leaves_all_that_was_recorded() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { @n = count(); print(arg0) } @OnEnd { print(@n) }")
-        called(running, CALLS)
-        running.process.stdin.close()  # type: ignore[union-attr]
+        called(program, CALLS)
+        program.process.stdin.close()  # type: ignore[union-attr]
         events = session.events()
         assert [next(events).kind for _ in range(CALLS + 1)] == ["print"] * CALLS + ["map"]
         with pytest.raises(btpy.TargetGone, match="has ended"):
@@ -270,26 +270,26 @@ def test_a_target_that_ends_leaves_all_that_was_recorded() -> None:
 
 
 def test_an_error_in_the_block_puts_everything_back() -> None:
-    with traffic() as running:
-        session = btpy.attach(running.pid)
+    with traffic() as program:
+        session = btpy.attach(program.pid)
 
         def fails() -> None:
             with session:
                 session.add("Traffic::serve @entry { @n = count() }")
-                called(running, CALLS)
+                called(program, CALLS)
                 raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
             fails()
-        called(running, CALLS)
+        called(program, CALLS)
         assert session.maps["@n"].value == CALLS
         assert session.detach().clean
 
 
 def test_threads_change_and_read_at_the_same_time() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { @calls = count() }")
-        started(running, 2)
+        started(program, 2)
         failures: list[BaseException] = []
 
         def work(own: int) -> None:
@@ -308,15 +308,15 @@ def test_threads_change_and_read_at_the_same_time() -> None:
         for worker in workers:
             worker.join()
         assert failures == []
-        calls = stopped(running)
+        calls = stopped(program)
         assert session.maps["@calls"].value == calls
         assert list(session.probes) == [1]
 
 
 def test_errors_of_probes_are_reported() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         (probe,) = session.add("Traffic::serve @entry { print(1 / arg0) }")
-        called(running, 2)
+        called(program, 2)
         waited(lambda: probe.errors == 1, "an error of the probe")
         (error,) = session.errors
         assert (error.kind_name, error.span.text, error.probe) == ("div-zero", "1 / arg0", "serve")
@@ -324,20 +324,20 @@ def test_errors_of_probes_are_reported() -> None:
 
 def test_the_latest_errors_are_kept_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("btpy.api.probe_figures.MOST_ERRORS", 2)
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         (probe,) = session.add("Traffic::serve @entry { print(1 / arg0) }")
 
         def failed(times: int) -> bool:
             return probe.errors == times
 
         for expected in range(1, 6):
-            called(running, 1)
+            called(program, 1)
             waited(partial(failed, expected), "an error of the probe")
         assert (len(session.errors), session.errors_forgotten) == (2, 3)
 
 
 def test_a_probe_is_replaced_without_the_library_that_its_script_uses() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         added = session.add("use btpy.exceptions(top=5); Traffic::serve @entry as served { @n = count() }")
         served = next(probe for probe in added if probe.name == "served")
         assert served.replace("Traffic::serve @return as served { @m = count() }") == [served]
@@ -351,15 +351,15 @@ def test_a_probe_is_replaced_without_the_library_that_its_script_uses() -> None:
 
 
 def test_a_probe_keeps_the_parameters_of_its_script_when_it_is_sampled() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         (probe,) = session.add(
             "param from: int; Traffic::serve when arg0 >= from { @n = sum(arg0) }", parameters={"from": 3}
         )
         probe.sample("1/1")
-        called(running, 5)
+        called(program, 5)
         assert session.maps["@n"].value == 7
         probe.replace("Traffic::serve when arg0 >= from { @m = sum(arg0) }")
-        called(running, 5)
+        called(program, 5)
         assert session.maps["@m"].value == 7
         assert probe.rate_limit == ""
         probe.limit("50/s")
@@ -367,7 +367,7 @@ def test_a_probe_keeps_the_parameters_of_its_script_when_it_is_sampled() -> None
 
 
 def test_warnings_name_things_that_are_in_no_code() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { @n = count() } Traffic::srve @entry { @m = count() }", missing="warn")
         assert [warning.code for warning in session.warnings] == ["BT303"]
         session.add("Traffic::srve @entry { @m = count() }", missing="ignore")
@@ -375,21 +375,21 @@ def test_warnings_name_things_that_are_in_no_code() -> None:
 
 
 def test_statements_run_once() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { @n = count() }")
-        called(running, CALLS)
+        called(program, CALLS)
         session.run("print(flush(@n));")
         assert next(session.events()).text == f"@n  {CALLS}"
         assert len(session.maps["@n"]) == 0
         with pytest.raises(btpy.ScriptError):
             session.run("cleer(@n);")
-        called(running, 11)
+        called(program, 11)
         assert (session.maps["@n"].value, list(session.probes)) == (11, [1])
         assert [probe.number for probe in session.add("Traffic::serve @return { @n = count() }")] == [2]
 
 
 def test_looking_for_methods_and_checking_without_the_target() -> None:
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         (listing,) = session.listing("Traffic::s*rve")
         assert [[method.name for method in class_.methods] for class_ in listing.classes] == [["serve"]]
         assert session.check("Traffic::srve @entry { print(1) }", match=False) == []
@@ -405,9 +405,9 @@ def test_records_that_are_held_back_are_counted() -> None:
     Traffic::serve @return when arg0 % 3 == 0 { commit(arg0) }
     Traffic::serve @return when arg0 % 3 != 0 { discard(arg0) }
     """
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         probe, _, _ = session.add(script)
-        called(running, 10)
+        called(program, 10)
         events = session.events()
         assert [next(events).values["0"] for _ in range(4)] == [0, 3, 6, 9]
         session.detach()
@@ -416,25 +416,25 @@ def test_records_that_are_held_back_are_counted() -> None:
 
 def test_an_unattended_session_keeps_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    with traffic() as running:
-        with btpy.attach(running.pid, limits=btpy.Limits(unattended=True)) as session:
+    with traffic() as program:
+        with btpy.attach(program.pid, limits=btpy.Limits(unattended=True)) as session:
             session.add("Traffic::serve @entry { @n = count() }")
-            called(running, CALLS)
+            called(program, CALLS)
             id_ = session.leave(3600)
             assert session.ended
             with pytest.raises(btpy.UsageError, match="has left the session"):
                 session.detach()
         assert session.maps["@n"].value == CALLS
-        called(running, 11)
-        (listed,) = unattended.listed(running.pid)
+        called(program, 11)
+        (listed,) = unattended.listed(program.pid)
         assert (listed.id, listed.probes, listed.clients) == (id_, 1, 0)
-        with unattended.join(running.pid, id_, kept=0) as joined:
+        with unattended.join(program.pid, id_, kept=0) as joined:
             assert [probe.name for probe in joined.probes.values()] == ["serve"]
             joined.add("Traffic::serve @entry { @m = count() }")
-            called(running, 7)
+            called(program, 7)
             assert [joined.maps[name].value for name in ("@n", "@m")] == [CALLS + 18, 7]
             assert joined.detach().clean
-        assert unattended.listed(running.pid) == []
+        assert unattended.listed(program.pid) == []
 
 
 def test_an_unattended_session_takes_events_and_can_be_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -444,19 +444,19 @@ def test_an_unattended_session_takes_events_and_can_be_ended(tmp_path: Path, mon
     @Level(1) @OnMethod(class="Traffic", method="serve", location=ENTRY) { @more = count() }
     @OnEvent("more") { @sent = count() }
     """
-    with traffic() as running:
-        with btpy.attach(running.pid, limits=btpy.Limits(unattended=True)) as session:
+    with traffic() as program:
+        with btpy.attach(program.pid, limits=btpy.Limits(unattended=True)) as session:
             session.add(script)
             id_ = session.leave(3600, "nightly")
-        unattended.set_level(running.pid, id_[:4], 1)
-        unattended.send(running.pid, "nightly", "more")
-        called(running, 5)
-        with unattended.join(running.pid, "nightly", kept=0) as joined:
+        unattended.set_level(program.pid, id_[:4], 1)
+        unattended.send(program.pid, "nightly", "more")
+        called(program, 5)
+        with unattended.join(program.pid, "nightly", kept=0) as joined:
             assert {name: view.value for name, view in joined.snapshot().items()} == {"@n": 5, "@more": 5, "@sent": 1}
             joined.leave(3600, "nightly")
         with pytest.raises(btpy.UsageError, match="no session 'daily'"):
-            unattended.discard(running.pid, "daily")
-        assert unattended.discard(running.pid, "nightly").clean
+            unattended.discard(program.pid, "daily")
+        assert unattended.discard(program.pid, "nightly").clean
 
 
 def test_a_jvm_that_is_launched_waits_for_its_probes(capfd: pytest.CaptureFixture[str]) -> None:
@@ -474,21 +474,21 @@ def test_a_jvm_that_is_launched_waits_for_its_probes(capfd: pytest.CaptureFixtur
 def test_settings_of_a_script_apply_or_it_is_said_that_they_do_not() -> None:
     begun = 'config { on_missing = "ignore"; string_length = 30; } acme.Nothing::at { @n = count() }'
     late = "config { string_length = 500; max_map_keys = 5; } Traffic::serve @entry { @by[arg0] = count() }"
-    with traffic() as running, btpy.attach(running.pid, limits=btpy.Limits(string_chars=30)) as session:
+    with traffic() as program, btpy.attach(program.pid, limits=btpy.Limits(string_chars=30)) as session:
         session.add(begun)
         assert session.warnings == []
         session.add(late)
         (warning,) = session.warnings
         assert (warning.code, warning.primary.span.text) == ("BT412", "string_length")
         assert warning.message == "`string_length` has no effect: the session began with 30"
-        called(running, CALLS)
+        called(program, CALLS)
         assert len(session.maps["@by"]) == 5
 
 
 def test_a_slow_reader_misses_nothing() -> None:
-    with traffic() as running, attach_pulled(running.pid) as session:
+    with traffic() as program, attach_pulled(program.pid) as session:
         session.add("Traffic::serve @entry { print(arg0) }")
-        called(running, CALLS)
+        called(program, CALLS)
         records: list[Record] = []
         while len(records) < CALLS:
             for message in session.received(timeout=1):
@@ -502,9 +502,9 @@ def test_a_slow_reader_misses_nothing() -> None:
 def test_a_script_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "serve.bt"
     path.write_text('param name: string = "x"; Traffic::serve @entry { print(name) }')
-    with traffic() as running, btpy.attach(running.pid) as session:
+    with traffic() as program, btpy.attach(program.pid) as session:
         (probe,) = session.add(path, parameters={"name": "y"})
-        called(running, 1)
+        called(program, 1)
         assert next(session.events()).text == "y"
         assert probe.source == str(path)
         with pytest.raises(btpy.UsageError, match="cannot read"):

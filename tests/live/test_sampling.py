@@ -22,14 +22,14 @@ PARKED = 13
 @contextmanager
 def sampled(jdk: int, *flags: str) -> Iterator[Target]:
     classes = compiled([JAVA / "Sampled.java"], release=8)
-    with target(jdk, "Sampled", classpath=[classes], flags=flags) as running:
-        yield running
+    with target(jdk, "Sampled", classpath=[classes], flags=flags) as jvm:
+        yield jvm
 
 
-def burn(running: Target, millis: int) -> float:
+def burn(jvm: Target, millis: int) -> float:
     """Lets the program use this much processor time in one thread. Returns the seconds that it reports."""
-    running.send(str(millis))
-    return int(running.wait_for("used ").split()[1]) / 1e9
+    jvm.send(str(millis))
+    return int(jvm.wait_for("used ").split()[1]) / 1e9
 
 
 @all_jdks
@@ -37,10 +37,10 @@ def test_samples_of_busy_threads_add_up_to_the_processor_time_that_they_used(jdk
     script = """
     @OnSample(200) { @cpu[thread_name] = sum(cpu); @samples[thread_name] = count(); @top[frame(0) ?? "?"] = count() }
     """
-    with sampled(jdk) as running, btpy.attach(running.pid) as session:
+    with sampled(jdk) as jvm, btpy.attach(jvm.pid) as session:
         session.add(script)
-        before = burn(running, 100)  # loads the classes that the program needs
-        used = before + burn(running, 1500)
+        before = burn(jvm, 100)  # loads the classes that the program needs
+        used = before + burn(jvm, 1500)
         samples = dict(session.maps["@samples"])
         cpu = dict(session.maps["@cpu"])  # a sample may come between the two readings
         assert set(cpu) == {"burner"}, "threads that wait, and those of btpy, are not busy"
@@ -60,7 +60,7 @@ def test_a_sample_of_all_threads_has_every_thread_with_its_state(jdk: int) -> No
     script = (
         '@OnSample(50, threads="all") { @seen[thread_name, state] = count(); @under[thread_name] = last(frame(1)) }'
     )
-    with sampled(jdk) as running, btpy.attach(running.pid) as session:
+    with sampled(jdk) as jvm, btpy.attach(jvm.pid) as session:
         session.add(script)
         parked = {(f"parked-{i}", "WAITING") for i in range(PARKED)}
 
@@ -86,7 +86,7 @@ def test_frames_of_the_application_are_those_of_the_sampled_thread(jdk: int) -> 
       @caller[thread_name] = last(caller());
     }
     """
-    with sampled(jdk) as running, btpy.attach(running.pid) as session:
+    with sampled(jdk) as jvm, btpy.attach(jvm.pid) as session:
         session.add(script)
         waited(lambda: "parked-7" in session.maps["@caller"], "no thread that waits was sampled")
         assert session.maps["@application"]["parked-7"] == "Sampled.park:27"
@@ -96,7 +96,7 @@ def test_frames_of_the_application_are_those_of_the_sampled_thread(jdk: int) -> 
 
 
 def test_records_of_a_sample_are_about_the_sampled_thread() -> None:
-    with sampled(17) as running, btpy.attach(running.pid) as session:
+    with sampled(17) as jvm, btpy.attach(jvm.pid) as session:
         session.add(
             '@OnSample(20, threads="all") when thread_name == "parked-7" { print(tid, thread_name, is_virtual) }'
         )
@@ -109,7 +109,7 @@ def test_a_budget_makes_looks_rarer(tmp_path: Path) -> None:
     """The budget is below the cost of any sample of threads."""
     script = tmp_path / "script.bt"
     script.write_text('@OnSample(100, threads="all") { @seen[thread_name] = count() }')
-    with sampled(17) as running, tracing(running.pid, script, "--budget", "0.01%") as tracer:
+    with sampled(17) as jvm, tracing(jvm.pid, script, "--budget", "0.01%") as tracer:
         line = tracer.wait_for("probe_error")
         assert line["kind"] == "fewer-samples"
         assert line["message"].startswith("one look at the threads takes ")

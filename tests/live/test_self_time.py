@@ -28,18 +28,18 @@ class Call(NamedTuple):
 @all_jdks
 def test_self_time_is_the_time_without_the_calls(jdk: int) -> None:
     classes = compiled([JAVA / "Gate.java", JAVA / "Nesting.java"], release=8)
-    with target(jdk, "Nesting", classpath=[classes], flags=["-Xverify:all"]) as running:
-        with btpy.attach(running.pid) as session:
+    with target(jdk, "Nesting", classpath=[classes], flags=["-Xverify:all"]) as program:
+        with btpy.attach(program.pid) as session:
             session.add(SCRIPT)
-            running.send()
-            running.wait_for("done")
+            program.send()
+            program.wait_for("done")
             calls: list[Call] = []
             for event in session.events(timeout=60):
                 data = event.values
                 calls.append(Call(data["method"], len(data["indent"]) // 2, data["took"], data["self"]))
                 if len(calls) == 6 * ROUNDS:
                     break
-        running.send()
+        program.send()
     for start in range(0, len(calls), 6):
         first, second, innermost, middle, thrown, outer = calls[start : start + 6]
         assert [call.method for call in (first, second, innermost, middle, thrown, outer)] == [

@@ -23,13 +23,13 @@ from tests.targets import PATIENCE, Target, target
 
 @pytest.fixture(scope="module")
 def silent() -> Iterator[Target]:
-    with target(17, "Silent", classpath=[compiled([JAVA / "Silent.java"])]) as running:
-        yield running
+    with target(17, "Silent", classpath=[compiled([JAVA / "Silent.java"])]) as jvm:
+        yield jvm
 
 
-def complaint(running: Target, script: str) -> Diagnostic:
+def complaint(jvm: Target, script: str) -> Diagnostic:
     """The only message about a probe without a place; the probe changes nothing."""
-    with Session.attach(running.pid) as session:
+    with Session.attach(jvm.pid) as session:
         with pytest.raises((NothingMatched, ScriptError)) as caught:
             session.deployer.load(program(script))
         assert session.departure.detach().woven == 0
@@ -144,18 +144,18 @@ def page() -> bytes:
 
 def test_lines_of_a_page_map_to_the_lines_of_its_code(tmp_path: Path) -> None:
     (tmp_path / "Guest.class").write_bytes(page())
-    with stage(17, tmp_path) as running:
-        asked(running, f"invite {tmp_path} Guest")
-        result = complaint(running, '@OnMethod(class="Guest", method="run", location=LINE(7)) { @n = count(); }')
+    with stage(17, tmp_path) as jvm:
+        asked(jvm, f"invite {tmp_path} Guest")
+        result = complaint(jvm, '@OnMethod(class="Guest", method="run", location=LINE(7)) { @n = count(); }')
         assert result.code == "BT306"
         assert result.help[0] == "code from line 7 of guest.jsp is at  LINE(101)"
-        with Session.attach(running.pid) as session:
+        with Session.attach(jvm.pid) as session:
             script = '@OnMethod(class="Guest", method="run", location=LINE(101)) { @n = count(); }'
             (warning,) = session.deployer.load(program(script)).warnings
             assert (warning.code, warning.severity) == ("BT309", Severity.WARNING)
             assert warning.primary.text == "101 is line 7 of guest.jsp"
             assert warning.help == ("code from line 101 of guest.jsp is at  LINE(102)",)
-            asked(running, "run 13")
+            asked(jvm, "run 13")
             assert counted(session) == 13
             assert session.departure.detach().clean
 
@@ -169,19 +169,19 @@ def test_lines_of_a_page_loaded_later_are_reported_too(tmp_path: Path) -> None:
         archive.writestr("Guest.class", page())
     script = '@OnMethod(class="Guest", method="run", location=LINE(101), pending=true) { @n = count(); }'
     lazy = compiled([JAVA / "Lazy.java"])
-    with target(17, "Lazy", str(jar), classpath=[lazy, jar]) as running:
+    with target(17, "Lazy", str(jar), classpath=[lazy, jar]) as jvm:
         for there in (False, True):
             if there:
-                running.send("run Guest 1")
-                running.wait_for("ran ")
-            with Session.attach(running.pid) as session:
+                jvm.send("run Guest 1")
+                jvm.wait_for("ran ")
+            with Session.attach(jvm.pid) as session:
                 deployment = session.deployer.load(program(script))
                 assert session.deployer.problems == ()
                 if not there:
                     session.finish_preweaving(PATIENCE)
                 for _ in range(2):
-                    running.send("apart Guest 13")
-                    running.wait_for("ran ")
+                    jvm.send("apart Guest 13")
+                    jvm.wait_for("ran ")
                 assert counted(session) == 26
                 assert (session.deployer.problems == ()) == there
                 (warning,) = (*session.deployer.problems, *deployment.warnings)
@@ -203,13 +203,13 @@ def test_a_late_class_that_lacks_the_place_is_reported(
 ) -> None:
     (tmp_path / "Guest.class").write_bytes(page())
     script = f'@OnMethod(class="Guest", {probe}, pending=true) {{ @n = count(); }}'
-    with stage(17, tmp_path) as running, Session.attach(running.pid) as session:
+    with stage(17, tmp_path) as jvm, Session.attach(jvm.pid) as session:
         if there:
-            asked(running, f"invite {tmp_path} Guest")
+            asked(jvm, f"invite {tmp_path} Guest")
         warnings = session.deployer.load(program(script)).warnings
         assert len(warnings) == there
-        asked(running, f"invite {tmp_path} Guest")
-        asked(running, "run 3")
+        asked(jvm, f"invite {tmp_path} Guest")
+        asked(jvm, "run 3")
         (warning,) = (*warnings, *session.deployer.problems)
         assert warning.code == code
         assert text in warning.help
@@ -262,9 +262,9 @@ def test_a_method_that_cannot_be_woven_is_named(
     guest = runnable()
     shape(guest)
     (tmp_path / "Guest.class").write_bytes(guest.to_bytes())
-    with stage(17, tmp_path) as running:
-        asked(running, f"invite {tmp_path} Guest")
-        result = complaint(running, f'@OnMethod(class="Guest", {probe} @n = count(); }}')
+    with stage(17, tmp_path) as jvm:
+        asked(jvm, f"invite {tmp_path} Guest")
+        result = complaint(jvm, f'@OnMethod(class="Guest", {probe} @n = count(); }}')
         assert result.code == code
         assert text in said(result)
-        asked(running, "run 3")
+        asked(jvm, "run 3")

@@ -26,7 +26,7 @@ NestedSpans::fail @exit { span("fail", number=arg0) }
 
 
 @contextmanager
-def requests(running: Backend, jdk: int, *arguments: str, flags: Sequence[str] = ()) -> Iterator[Target]:
+def requests(receiver: Backend, jdk: int, *arguments: str, flags: Sequence[str] = ()) -> Iterator[Target]:
     """The program under the OpenTelemetry agent, which exports its spans to the backend."""
     agent = artifact(f"io.opentelemetry.javaagent:opentelemetry-javaagent:{AGENT}")
     own = [
@@ -35,7 +35,7 @@ def requests(running: Backend, jdk: int, *arguments: str, flags: Sequence[str] =
         "-Dotel.logs.exporter=none",
         "-Dotel.traces.exporter=otlp",
         "-Dotel.exporter.otlp.protocol=http/protobuf",
-        f"-Dotel.exporter.otlp.endpoint=http://127.0.0.1:{running.port}",
+        f"-Dotel.exporter.otlp.endpoint=http://127.0.0.1:{receiver.port}",
         "-Dotel.bsp.schedule.delay=100",
         "-Dotel.instrumentation.methods.include=NestedSpans[request,store]",
         *flags,
@@ -44,10 +44,10 @@ def requests(running: Backend, jdk: int, *arguments: str, flags: Sequence[str] =
         yield target
 
 
-def traced(running: Backend, target: Target, script: str) -> None:
+def traced(receiver: Backend, target: Target, script: str) -> None:
     """Sends all calls of the program after its gate to the backend."""
     with ExitStack() as stack:
-        tracer = started(stack, [str(target.pid), "-e", script, "-o", running.url])
+        tracer = started(stack, [str(target.pid), "-e", script, "-o", receiver.url])
         target.send()
         target.wait_for("done")
         assert tracer.stop() == 0
@@ -59,10 +59,10 @@ def number(span: Span) -> object:
 
 @pytest.mark.parametrize("arguments", [("101",), ("101", "virtual")], ids=["platform", "virtual"])
 def test_spans_are_part_of_the_trace_of_the_application(arguments: tuple[str, ...]) -> None:
-    with backend() as running, requests(running, 21, *arguments) as target:
-        traced(running, target, SCRIPT)
-        waited(lambda: len(running.spans) == 101 * 5 + 102 * 2, "the spans of both")
-        spans = [span for _, span in running.spans]
+    with backend() as receiver, requests(receiver, 21, *arguments) as target:
+        traced(receiver, target, SCRIPT)
+        waited(lambda: len(receiver.spans) == 101 * 5 + 102 * 2, "the spans of both")
+        spans = [span for _, span in receiver.spans]
     by_id = {span.span_id: span for span in spans}
     assert len(by_id) == len(spans)
     parents = Counter((span.name, by_id[span.parent_span_id].name) for span in spans if span.parent_span_id)
@@ -100,10 +100,10 @@ def test_spans_are_part_of_the_trace_of_the_application(arguments: tuple[str, ..
 
 def test_the_same_methods_as_spans_of_both() -> None:
     script = '@OnMethod(class="NestedSpans", method="/request|store/", location=EXIT) @Span(by="btpy") { }'
-    with backend() as running, requests(running, 17, "103") as target:
-        traced(running, target, script)
-        waited(lambda: len(running.spans) == 103 * 2 + 104 * 2, "the spans of both")
-        spans = [span for _, span in running.spans]
+    with backend() as receiver, requests(receiver, 17, "103") as target:
+        traced(receiver, target, script)
+        waited(lambda: len(receiver.spans) == 103 * 2 + 104 * 2, "the spans of both")
+        spans = [span for _, span in receiver.spans]
     by_id = {span.span_id: span for span in spans}
     stores = [span for span in spans if span.name == "NestedSpans.store"]
     btpy_spans = [span for span in stores if attributes(list(span.attributes)).get("by") == "btpy"]
@@ -120,10 +120,10 @@ def test_the_same_methods_as_spans_of_both() -> None:
 def test_durations_are_those_of_the_spans_of_the_agent() -> None:
     """Within 1 % for calls of 30 ms, unless the thread loses its processor between the ends of both spans."""
     script = '@OnMethod(class="NestedSpans", method="store", location=EXIT) @Span(by="btpy") { }'
-    with backend() as running, requests(running, 17, "41", flags=["-Dpause=30"]) as target:
-        traced(running, target, script)
-        waited(lambda: len(running.spans) == 41 + 42 * 2, "the spans of both")
-        stores = [span for _, span in running.spans if span.name == "NestedSpans.store"]
+    with backend() as receiver, requests(receiver, 17, "41", flags=["-Dpause=30"]) as target:
+        traced(receiver, target, script)
+        waited(lambda: len(receiver.spans) == 41 + 42 * 2, "the spans of both")
+        stores = [span for _, span in receiver.spans if span.name == "NestedSpans.store"]
     ours = {span.trace_id: span for span in stores if attributes(list(span.attributes)).get("by") == "btpy"}
     others = {
         span.trace_id: span for span in stores if span.span_id != getattr(ours.get(span.trace_id), "span_id", b"")
@@ -140,18 +140,18 @@ def test_durations_are_those_of_the_spans_of_the_agent() -> None:
 
 def test_a_trace_that_is_not_sampled_gets_no_spans() -> None:
     with (
-        backend() as running,
-        requests(running, 17, "13", flags=["-Dotel.traces.sampler=always_off"]) as target,
+        backend() as receiver,
+        requests(receiver, 17, "13", flags=["-Dotel.traces.sampler=always_off"]) as target,
     ):
-        traced(running, target, SCRIPT + "NestedSpans::price @exit { @seen = count() }")
-        assert not running.spans
-        assert running.last("btpy.seen").sum.data_points[0].as_int == 13
+        traced(receiver, target, SCRIPT + "NestedSpans::price @exit { @seen = count() }")
+        assert not receiver.spans
+        assert receiver.last("btpy.seen").sum.data_points[0].as_int == 13
 
 
 def test_without_a_library_the_outermost_span_begins_a_trace() -> None:
-    with backend() as running, program(17, "NestedSpans", (), "17", flags=QUIET) as target:
-        traced(running, target, SCRIPT + 'NestedSpans::request @exit { span("request") }')
-        spans = [span for _, span in running.spans]
+    with backend() as receiver, program(17, "NestedSpans", (), "17", flags=QUIET) as target:
+        traced(receiver, target, SCRIPT + 'NestedSpans::request @exit { span("request") }')
+        spans = [span for _, span in receiver.spans]
     by_id = {span.span_id: span for span in spans}
     assert len(by_id) == len(spans) == 17 * 6
     roots = [span for span in spans if not span.parent_span_id]
@@ -173,18 +173,18 @@ def test_a_span_that_may_not_be_written_is_no_parent() -> None:
     NestedSpans::discount @exit { span("discount", number=arg0) }
     NestedSpans::request @exit { span("request", number=arg0) }
     """
-    with backend() as running, program(17, "NestedSpans", (), "19", flags=QUIET) as target:
-        traced(running, target, script)
-        spans = [span for _, span in running.spans]
+    with backend() as receiver, program(17, "NestedSpans", (), "19", flags=QUIET) as target:
+        traced(receiver, target, script)
+        spans = [span for _, span in receiver.spans]
     by_id = {span.span_id: span for span in spans}
     parents = Counter((span.name, by_id[span.parent_span_id].name) for span in spans if span.parent_span_id)
     assert parents == {("price", "request"): 9, ("discount", "request"): 38}
 
 
 def test_the_sdk_without_an_agent() -> None:
-    with backend() as running, program(17, "SdkSpans", SDK) as target:
-        traced(running, target, 'SdkSpans::work @exit { span("work", trace=arg0, parent=arg1) }')
-        spans = [span for _, span in running.spans]
+    with backend() as receiver, program(17, "SdkSpans", SDK) as target:
+        traced(receiver, target, 'SdkSpans::work @exit { span("work", trace=arg0, parent=arg1) }')
+        spans = [span for _, span in receiver.spans]
     assert len(spans) == 38  # 40 calls, two of them in a trace that is not sampled
     for span in spans:
         span_attributes = attributes(list(span.attributes))

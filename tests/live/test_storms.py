@@ -111,11 +111,11 @@ def test_virtual_threads_load_and_call_traced_classes(jdk: int, tmp_path: Path) 
     @OnMethod(class="Subject", location=EXIT, pending=true)
     { @by[method, is_virtual] = count(); }
     """
-    with stage(jdk, tmp_path) as running:
-        with Session.attach(running.pid, PATIENT) as session:
+    with stage(jdk, tmp_path) as jvm:
+        with Session.attach(jvm.pid, PATIENT) as session:
             session.deployer.load(program(script))
-            assert asked(running, "virtual 4999") == "4999"
+            assert asked(jvm, "virtual 4999") == "4999"
             maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
             assert maps["by"] == {("<init>", True): Count(4999), ("work", True): Count(3 * 4999)}
             assert session.departure.detach().clean
-        assert asked(running, "virtual 7") == "7"
+        assert asked(jvm, "virtual 7") == "7"

@@ -40,18 +40,18 @@ CORRELATED = """
 
 @contextmanager
 def requests(jdk: int, *flags: str) -> Iterator[Target]:
-    with target(jdk, "Requests", classpath=[compiled([JAVA / "Requests.java"], release=11)], flags=flags) as running:
-        yield running
+    with target(jdk, "Requests", classpath=[compiled([JAVA / "Requests.java"], release=11)], flags=flags) as jvm:
+        yield jvm
 
 
 @all_jdks
 def test_each_thread_has_its_own(jdk: int) -> None:
     kinds = ["platform"] + (["virtual"] if jdk >= 21 else [])
-    with requests(jdk) as running, Session.attach(running.pid) as session:
+    with requests(jdk) as jvm, Session.attach(jvm.pid) as session:
         session.deployer.load(program(CORRELATED), allow=["core"])
         for kind in kinds:
-            running.send(f"{kind} {THREADS} {STEPS}")
-            assert running.wait_for("handled") == f"handled {THREADS}"
+            jvm.send(f"{kind} {THREADS} {STEPS}")
+            assert jvm.wait_for("handled") == f"handled {THREADS}"
             result = values_until(session, lambda result: len(result) == 2 * THREADS)
             values = [values for _, values in result]
             expected = [
@@ -75,13 +75,13 @@ def test_an_application_that_runs_out_of_stack_or_memory(jdk: int) -> None:
     }
     @OnMethod(class="Requests", method="allocate", location=THROW) { @failed[typeof(exception)] = count(); }
     """
-    with requests(jdk, "-Xss512k", "-Xmx64m") as running, Session.attach(running.pid) as session:
+    with requests(jdk, "-Xss512k", "-Xmx64m") as jvm, Session.attach(jvm.pid) as session:
         session.deployer.load(program(script))
-        running.send("overflow 31")
-        assert running.wait_for("overflows") == "overflows 31"
+        jvm.send("overflow 31")
+        assert jvm.wait_for("overflows") == "overflows 31"
         time.sleep(2.2)  # two periods: after them, a guard stuck at the very end of a stack is released
-        running.send("exhaust 7")
-        assert running.wait_for("failures") == "failures 7"
+        jvm.send("exhaust 7")
+        assert jvm.wait_for("failures") == "failures 7"
         maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert maps["failed"] == {("java.lang.OutOfMemoryError",): Count(7)}
         assert set(maps["left"]) <= {("java.lang.StackOverflowError",)}  # a stuck guard stops all probes

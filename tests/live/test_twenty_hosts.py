@@ -193,9 +193,9 @@ def megabytes(files: list[Path]) -> str:
 
 @pytest.fixture(scope="module", params=["DuckDB", "Spark"])
 def engine(request: pytest.FixtureRequest, fleet: Fleet) -> Iterator[SqlOf]:
-    with duckdb() if request.param == "DuckDB" else spark(fleet.data) as running:
-        running.load(topics()[request.param.lower()])
-        yield SqlOf(request.param, running, fleet.data)
+    with duckdb() if request.param == "DuckDB" else spark(fleet.data) as database:
+        database.load(topics()[request.param.lower()])
+        yield SqlOf(request.param, database, fleet.data)
 
 
 @dataclass(frozen=True)

@@ -12,22 +12,22 @@ from tests.targets import Target, target
 
 @contextmanager
 def traffic(jdk: int = 17, *flags: str) -> Iterator[Target]:
-    with target(jdk, "Traffic", classpath=[compiled([JAVA / "Traffic.java"], release=11)], flags=flags) as running:
-        yield running
+    with target(jdk, "Traffic", classpath=[compiled([JAVA / "Traffic.java"], release=11)], flags=flags) as program:
+        yield program
 
 
-def called(running: Target, calls: int) -> None:
+def called(program: Target, calls: int) -> None:
     """Lets the program call ``serve`` and ``turn`` alternately, this number of times each."""
-    running.send(f"call {calls}")
-    assert running.wait_for("called") == f"called {calls}"
+    program.send(f"call {calls}")
+    assert program.wait_for("called") == f"called {calls}"
 
 
-def started(running: Target, threads: int) -> None:
-    running.send(f"start {threads}")
-    running.wait_for("started")
+def started(program: Target, threads: int) -> None:
+    program.send(f"start {threads}")
+    program.wait_for("started")
 
 
-def stopped(running: Target) -> int:
+def stopped(program: Target) -> int:
     """The number of calls of each method since :func:`started`."""
-    running.send("stop")
-    return int(running.wait_for("served").split()[1])
+    program.send("stop")
+    return int(program.wait_for("served").split()[1])

@@ -123,11 +123,11 @@ class Editor:
 
 @contextmanager
 def editor(*arguments: str, encodings: tuple[str, ...] = ()) -> Iterator[Editor]:
-    running = Editor(*arguments, encodings=encodings)
+    client = Editor(*arguments, encodings=encodings)
     try:
-        yield running
+        yield client
     finally:
-        running.kill()
+        client.kill()
 
 
 def applied(text: str, edits: list[Json]) -> str:

@@ -178,16 +178,16 @@ class Facts:
 
 @contextmanager
 def facts_program(jdk: int = 17) -> Iterator[Target]:
-    with target(jdk, "Facts", classpath=[compiled([JAVA / "Facts.java"], release=11)]) as running:
-        yield running
+    with target(jdk, "Facts", classpath=[compiled([JAVA / "Facts.java"], release=11)]) as program:
+        yield program
 
 
-def called(running: Target, calls: int = CALLS) -> Facts:
+def called(program: Target, calls: int = CALLS) -> Facts:
     """Lets the program make its calls, and returns its facts."""
-    first = len(running.stdout)
-    running.send(str(calls))
-    running.wait_for("called")
-    lines = [line.split() for line in running.stdout[first:]]
+    first = len(program.stdout)
+    program.send(str(calls))
+    program.wait_for("called")
+    lines = [line.split() for line in program.stdout[first:]]
     (tid,) = [int(words[1]) for words in lines if words[0] == "thread"]
     results = []
     for words in lines:
@@ -195,7 +195,7 @@ def called(running: Target, calls: int = CALLS) -> Facts:
             number, before, after, inner, outer = map(int, words[1:6])
             results.append(Call(number, before, after, inner, outer, refused=words[6] == "true"))
     assert [call.number for call in results] == list(range(calls))
-    return Facts(running.pid, tid, tuple(results))
+    return Facts(program.pid, tid, tuple(results))
 
 
 def step_line() -> int:

@@ -48,12 +48,12 @@ class Run:
 @contextmanager
 def runs(*arguments: Any, programs: int = 1, script: str = SCRIPT, code: int = 67) -> Iterator[Run]:
     with true.facts_program() as one, true.facts_program() as other:
-        running = [one, other][:programs]
+        targets = [one, other][:programs]
         begun = true.wall_now()
-        pids = ",".join(str(program.pid) for program in running)
+        pids = ",".join(str(program.pid) for program in targets)
         with started(pids, "-e", script, "--hits", 0, "--budget", "off", *arguments) as tracer:
             waited(lambda: any("Ctrl-C to end" in line for line in tracer.stderr), "the banner")
-            facts = tuple(true.called(program) for program in running)
+            facts = tuple(true.called(program) for program in targets)
             tracer.process.send_signal(signal.SIGINT)
             assert tracer.wait() == code, tracer.stderr
             yield Run(facts, begun, true.wall_now(), tracer.stdout, tracer.stderr)
@@ -773,9 +773,9 @@ def skipped(text: Iterator[str]) -> Iterator[str]:
 
 def test_python() -> None:
     begun = true.wall_now()
-    with true.facts_program() as running, btpy.attach(running.pid) as session:
+    with true.facts_program() as program, btpy.attach(program.pid) as session:
         session.add(SCRIPT)
-        facts = true.called(running)
+        facts = true.called(program)
         session.refresh()
         results = list(session.events(timeout=1))
     ended = true.wall_now()
@@ -829,8 +829,8 @@ def budget_lines() -> list[Line]:
     """The lines about a probe that takes far more than its share of a core."""
     share = 0.0001
     script = "Counted::step @entry as hot { @n[arg0, arg1] = count(); print(arg1); }"
-    with counted(17) as running, tracing(running.pid, "-e", script, "--hits", "0", "--budget", "0.01%") as tracer:
-        running.send("forever")
+    with counted(17) as program, tracing(program.pid, "-e", script, "--hits", "0", "--budget", "0.01%") as tracer:
+        program.send("forever")
         tracer.wait_for("budget")
         tracer.stop()
     steps = tracer.of("budget")

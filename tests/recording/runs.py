@@ -56,10 +56,10 @@ Counted::step @entry as held { speculate(arg1); print("held", arg1); if arg1 % 1
 @contextmanager
 def finished(*arguments: Any, script: str = EVERY_KIND, calls: int = CALLS, code: int = 67) -> Iterator[Target]:
     """A run of ``script`` with these arguments that has been stopped with Ctrl-C after ``calls`` calls."""
-    with counted(17) as running, started(running.pid, "-e", script, "--hits", 0, *arguments) as tracer:
+    with counted(17) as program, started(program.pid, "-e", script, "--hits", 0, *arguments) as tracer:
         until(lambda: any("Ctrl-C to end" in line for line in tracer.stderr))
-        running.send(f"call {calls}")
-        running.wait_for("called")
+        program.send(f"call {calls}")
+        program.wait_for("called")
         tracer.process.send_signal(signal.SIGINT)
         assert tracer.wait() == code, tracer.stderr
         yield tracer

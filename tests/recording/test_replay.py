@@ -91,10 +91,10 @@ def test_a_recording_that_was_made_once_can_be_read(format_: str) -> None:
 def test_a_recording_survives_the_death_of_btpy(tmp_path: Path) -> None:
     file = tmp_path / "run.btz"
     script = "Counted::step @entry as entry { emit('step', number=arg1); }".replace("'", '"')
-    with counted(17) as running, started(running.pid, "-e", script, "-o", file) as tracer:
+    with counted(17) as program, started(program.pid, "-e", script, "-o", file) as tracer:
         until(lambda: any("Ctrl-C to end" in line for line in tracer.stderr))
-        running.send("call 101")
-        running.wait_for("called")
+        program.send("call 101")
+        program.wait_for("called")
         deadline = time.monotonic() + PATIENCE
         while b'"number":100' not in (shown := replay(file, "-f", "ndjson").stdout):
             assert time.monotonic() < deadline
@@ -135,19 +135,19 @@ def test_mistakes_in_the_command_line(tmp_path: Path) -> None:
 def test_a_recording_beside_a_closed_output_has_its_end(tmp_path: Path) -> None:
     file = tmp_path / "run.btz"
     script = 'Counted::step @entry as entry { emit("step", number=arg1); @n = count(); }'
-    with counted(17) as running:
-        words = [sys.executable, "-m", "btpy", str(running.pid), "-e", script, "--hits", "0", "--record", str(file)]
+    with counted(17) as program:
+        words = [sys.executable, "-m", "btpy", str(program.pid), "-e", script, "--hits", "0", "--record", str(file)]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tracer:
             assert tracer.stdout is not None
             assert tracer.stderr is not None
             assert b"Ctrl-C to end" in tracer.stderr.readline()
-            running.send("call 101")
-            running.wait_for("called")
+            program.send("call 101")
+            program.wait_for("called")
             assert tracer.stdout.readline() == b"step number=0\n"
             tracer.stdout.close()
             while tracer.poll() is None:
-                running.send("call 1")
-                running.wait_for("called")
+                program.send("call 1")
+                program.wait_for("called")
             assert tracer.returncode == 141
     replayed = replay(file, "-f", "ndjson")
     assert replayed.stderr == b""

@@ -22,8 +22,8 @@ PRINT = 'acme.Till::sell @entry as seen { print(f"sold {$item} x{$count}"); }'
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Target]:
-    with till() as running:
-        yield running
+    with till() as program:
+        yield program
 
 
 @pytest.fixture
@@ -335,14 +335,14 @@ def test_saved_scripts_have_the_values_of_their_parameters(at: Person, shop: Tar
 
 
 def test_maps_of_a_target_that_was_killed_are_as_they_were_read_last() -> None:
-    with till() as running, person(running) as at:
+    with till() as program, person(program) as at:
         at.enter(SELL)
         at.enter("acme.Till::sell { @n = count(); }")
-        does(running, "sell 7")
+        does(program, "sell 7")
         before = time.monotonic()
         at.until(lambda: all(map_.read_at > before for map_ in at.repl.maps._contents.values()), "a look at the maps")
         at.until(lambda: len(at.repl.maps._contents) == 2, "both maps")
-        running.process.kill()
+        program.process.kill()
         at.wait_for("still work — :quit ends")
         assert re.fullmatch(r"@n  7\nas last read, \d+\.\d s before the target was gone", at.enter("@n"))
         assert "@sold[apple]  3" in at.enter("@sold")
@@ -399,14 +399,14 @@ def test_an_internal_error_of_a_command_does_not_end_the_prompt(at: Person, monk
 
 
 def test_the_target_ends(tmp_path: Path) -> None:
-    with till() as running, person(running) as someone:
+    with till() as program, person(program) as someone:
         someone.enter(SELL)
         someone.enter(PRINT)
-        does(running, "sell 3")
+        does(program, "sell 3")
         someone.wait_for("^#2 sold ", 3)
         someone.enter(":maps")
-        does(running, "sell 3")
-        running.process.kill()
+        does(program, "sell 3")
+        program.process.kill()
         someone.wait_for(r"still work — :quit ends")
         assert "@sold[apple]  1" in someone.enter("@sold")
         assert "sold plum x2" in someone.enter(":last")
@@ -419,10 +419,10 @@ def test_the_target_ends(tmp_path: Path) -> None:
 
 
 def test_the_target_ends_by_itself() -> None:
-    with till() as running, person(running) as someone:
+    with till() as program, person(program) as someone:
         someone.enter(SELL)
-        does(running, "sell 5")
-        running.process.stdin.close()  # type: ignore[union-attr]
+        does(program, "sell 5")
+        program.process.stdin.close()  # type: ignore[union-attr]
         someone.wait_for("has ended; the maps as last read")
         assert someone.enter("@sold").split("\n")[0] == "@sold[apple]  2"
         assert "is no probe" not in someone.enter(":probes")

@@ -23,14 +23,14 @@ SOURCE = Path(__file__).parents[1] / "java" / "acme" / "Till.java"
 
 @contextmanager
 def till(jdk: int = 17) -> Iterator[Target]:
-    with target(jdk, "acme.Till", classpath=[compiled([SOURCE])]) as running:
-        yield running
+    with target(jdk, "acme.Till", classpath=[compiled([SOURCE])]) as program:
+        yield program
 
 
-def does(running: Target, line: str) -> None:
+def does(program: Target, line: str) -> None:
     """Sends the till an order, and waits until it is done."""
-    running.send(line)
-    running.wait_for(f"done {line}")
+    program.send(line)
+    program.wait_for(f"done {line}")
 
 
 class Person:
@@ -92,8 +92,8 @@ class Person:
 
 
 @contextmanager
-def person(running: Target) -> Iterator[Person]:
-    with closing(attach(running.pid)) as session:
+def person(program: Target) -> Iterator[Person]:
+    with closing(attach(program.pid)) as session:
         at_the_prompt = Person(session)
         try:
             yield at_the_prompt

@@ -21,11 +21,11 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def outcomes(classes: Path) -> Iterator[Callable[[int], Outcome]]:
     """Runs the driver once on each Java version; the tests read the results of different scenarios."""
-    with ExitStack() as running:
+    with ExitStack() as stack:
 
         @cache
         def outcome_of(jdk: int) -> Outcome:
-            return running.enter_context(driven(classes, jdk))
+            return stack.enter_context(driven(classes, jdk))
 
         yield outcome_of
 

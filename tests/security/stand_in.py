@@ -395,8 +395,8 @@ class StandIn:
 
 @contextmanager
 def stand_in(directory: Path, jdk: int, *, uid: int | None = None) -> Iterator[StandIn]:
-    running = StandIn(directory, jdk, uid=uid)
+    process = StandIn(directory, jdk, uid=uid)
     try:
-        yield running
+        yield process
     finally:
-        running.stop()
+        process.stop()

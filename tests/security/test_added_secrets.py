@@ -49,9 +49,9 @@ BILLING = "-Dbilling.customerNumber=Hush-in-a-property"
 @pytest.fixture(scope="module", params=[11, 25], ids=["jdk11", "jdk25"])
 def program(request: pytest.FixtureRequest) -> Iterator[Target]:
     classes = compiled([JAVA / "OwnSecrets.java"])
-    with target(request.param, "OwnSecrets", classpath=[classes], flags=[BILLING]) as running:
-        made(running, 1)  # its classes are loaded
-        yield running
+    with target(request.param, "OwnSecrets", classpath=[classes], flags=[BILLING]) as jvm:
+        made(jvm, 1)  # its classes are loaded
+        yield jvm
 
 
 @pytest.mark.parametrize("format_", NAMES)

@@ -36,16 +36,16 @@ CLASSES = (
 
 @contextmanager
 def intruder(jdk: int) -> Iterator[Target]:
-    with target(jdk, "Intruder", classpath=[compiled([JAVA / "Intruder.java"])]) as running:
-        yield running
+    with target(jdk, "Intruder", classpath=[compiled([JAVA / "Intruder.java"])]) as jvm:
+        yield jvm
 
 
-def attacked(running: Target, classes: Sequence[str]) -> dict[str, str]:
+def attacked(jvm: Target, classes: Sequence[str]) -> dict[str, str]:
     """Each attempt and its outcome."""
-    before = len(running.stdout)
-    running.send(f"attack {' '.join(classes)}")
-    running.wait_for("attacked")
-    lines = running.stdout[before:-1]
+    before = len(jvm.stdout)
+    jvm.send(f"attack {' '.join(classes)}")
+    jvm.wait_for("attacked")
+    lines = jvm.stdout[before:-1]
     return {attempt: outcome for attempt, _, outcome in (line.rpartition(" ") for line in lines)}
 
 
@@ -67,22 +67,22 @@ def test_an_application_gains_nothing(jdk: int, monkeypatch: pytest.MonkeyPatch)
         return handler_classes(compiled)
 
     monkeypatch.setattr(btpy.engine.deployer, "handler_classes", recorded)
-    with intruder(jdk) as running:
-        with Session.attach(running.pid) as session:
+    with intruder(jdk) as jvm:
+        with Session.attach(jvm.pid) as session:
             session.deployer.load(program("Intruder::step { @n = count(); }"))
             classes = (CONTROL, *CLASSES, *handlers)
             assert len(classes) == len(CLASSES) + 2
-            running.send(f"call {CALLS}")
-            running.wait_for("called")
-            outcomes = attacked(running, classes)
+            jvm.send(f"call {CALLS}")
+            jvm.wait_for("called")
+            outcomes = attacked(jvm, classes)
             assert_refused(outcomes, len(classes))
             assert "thread lookup" in outcomes
-            running.send(f"call {CALLS}")
-            running.wait_for("called")
+            jvm.send(f"call {CALLS}")
+            jvm.wait_for("called")
             (counts,) = session.delivery.snapshot()
             assert counts.entries == (((), Count(2 * CALLS + CALLS_AT_ATTACK * len(classes))),)
             assert session.departure.detach().clean
-        assert_refused(attacked(running, classes), len(classes))
+        assert_refused(attacked(jvm, classes), len(classes))
 
 
 @all_jdks
@@ -109,10 +109,10 @@ def test_modules_that_are_woven_can_call_handlers(jdk: int, tmp_path: Path) -> N
         "--module",
         "modular/modular.Program",
     ]
-    running = Target(command)
+    jvm = Target(command)
     try:
-        running.wait_for("ready")
-        with Session.attach(running.pid) as session:
+        jvm.wait_for("ready")
+        with Session.attach(jvm.pid) as session:
             session.deployer.load(
                 program(
                     "modular.Program::step { @steps = count(); }"
@@ -120,13 +120,13 @@ def test_modules_that_are_woven_can_call_handlers(jdk: int, tmp_path: Path) -> N
                     "  java.util.BitSet::cardinality { @bits = count(); }"
                 )
             )
-            running.send(str(CALLS))
-            running.wait_for("called")
+            jvm.send(str(CALLS))
+            jvm.wait_for("called")
             counts = {content.map.name: content.entries for content in session.delivery.snapshot()}
             assert session.departure.detach().clean
         assert counts == {name: (((), Count(CALLS)),) for name in ("steps", "late", "bits")}
     finally:
-        running.stop()
+        jvm.stop()
 
 
 PROGRAM = """

@@ -175,9 +175,9 @@ def test_many_mutations_of_the_corpus_are_taken_or_refused(reader: str, path: Pa
 
 
 def test_messages_to_the_language_server_leave_it_at_work(tmp_path: Path) -> None:
-    with editor() as running:
+    with editor() as client:
         for path in files("lsp"):
             for message in json.loads(path.read_text(encoding="utf-8")):
-                running.send(message)
-        (diagnostic,) = running.open(tmp_path / "other.bt", WRONG)
+                client.send(message)
+        (diagnostic,) = client.open(tmp_path / "other.bt", WRONG)
         assert diagnostic["code"] == "BT101"

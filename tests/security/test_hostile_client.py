@@ -107,8 +107,8 @@ def attacked(jdk: int, jar: Path, prefix: Sequence[str] = ()) -> Iterator[Attack
 
 @pytest.fixture(scope="module", params=JDKS, ids=[f"jdk{jdk}" for jdk in JDKS])
 def victim(request: pytest.FixtureRequest, jar: Path) -> Iterator[Attacked]:
-    with attacked(request.param, jar) as running:
-        yield running
+    with attacked(request.param, jar) as jvm:
+        yield jvm
 
 
 class Liar:
@@ -201,9 +201,9 @@ def test_false_data_in_requests(victim: Attacked) -> None:
 @needs_root
 @pytest.mark.parametrize("jdk", JDKS)
 def test_false_data_from_a_jvm_of_another_user(jdk: int, jar: Path) -> None:
-    with readable_cache(), attacked(jdk, jar, AS_NOBODY) as running:
-        running.needs_tcp = True
-        lie(running, list(LIES))
+    with readable_cache(), attacked(jdk, jar, AS_NOBODY) as jvm:
+        jvm.needs_tcp = True
+        lie(jvm, list(LIES))
 
 
 GARBAGE: dict[str, bytes] = {

@@ -193,8 +193,8 @@ BOUNDED: dict[str, str] = {
 class Traced:
     """The program that hostile scripts are attached to, one after the other."""
 
-    def __init__(self, running: Target) -> None:
-        self.running = running
+    def __init__(self, program: Target) -> None:
+        self.running = program
 
     def trace(self, text: str) -> str:
         """Runs a script while the program works. Returns the reason if btpy refused it, else an empty text."""
@@ -230,13 +230,13 @@ def circles() -> list[Path]:
 def traced() -> Iterator[Callable[[int], Traced]]:
     """The program on a version of Java; one process each for the whole module."""
     managers = []
-    running: dict[int, Traced] = {}
+    programs: dict[int, Traced] = {}
 
     def get(jdk: int) -> Traced:
-        if jdk not in running:
+        if jdk not in programs:
             managers.append(target(jdk, "Circles", classpath=circles(), flags=["-Xmx64m"]))
-            running[jdk] = Traced(managers[-1].__enter__())
-        return running[jdk]
+            programs[jdk] = Traced(managers[-1].__enter__())
+        return programs[jdk]
 
     yield get
     for manager in managers:
@@ -266,8 +266,8 @@ def test_a_script_is_bounded_while_it_runs(name: str, traced: Callable[[int], Tr
 @pytest.mark.parametrize("jdk", JDKS)
 @pytest.mark.parametrize("name", FILLING)
 def test_a_script_that_fills_the_heap_leaves_room(name: str, jdk: int) -> None:
-    with target(jdk, "Circles", classpath=circles(), flags=["-Xmx64m"]) as running:
-        Traced(running).trace(BOUNDED[name])
+    with target(jdk, "Circles", classpath=circles(), flags=["-Xmx64m"]) as program:
+        Traced(program).trace(BOUNDED[name])
 
 
 @pytest.mark.parametrize("name", TAKEN)
@@ -287,8 +287,8 @@ def test_a_script_is_bounded_on_each_jdk(name: str, jdk: int, traced: Callable[[
 @pytest.mark.parametrize("jdk", JDKS)
 @pytest.mark.parametrize("name", DEAR)
 def test_a_dear_script_is_bounded(name: str, jdk: int) -> None:
-    with target(jdk, "Circles", classpath=circles(), flags=["-Xmx256m"]) as running:
-        Traced(running).trace(BOUNDED[name])
+    with target(jdk, "Circles", classpath=circles(), flags=["-Xmx256m"]) as program:
+        Traced(program).trace(BOUNDED[name])
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_scripts_at_a_jvm_of_another_user(jdk: int) -> None:
     """Root traces the program of an ordinary user."""
     with (
         readable_cache(),
-        target(jdk, "Circles", classpath=circles(), flags=["-Xmx64m"], prefix=AS_NOBODY) as running,
+        target(jdk, "Circles", classpath=circles(), flags=["-Xmx64m"], prefix=AS_NOBODY) as program,
     ):
         for name in ("megabytes", "keys without end", "values that contain themselves"):
-            Traced(running).trace(BOUNDED[name])
+            Traced(program).trace(BOUNDED[name])

@@ -98,16 +98,16 @@ Targets = dict[tuple[int, int | None], StandIn]
 @pytest.fixture(scope="module")
 def targets(readable: Path) -> Iterator[Callable[..., StandIn]]:
     """Stand-ins by the version of their JDK and their user; one process each for the whole module."""
-    running: Targets = {}
+    programs: Targets = {}
     opened = []
 
     def get(jdk: int, uid: int | None = None) -> StandIn:
-        if (jdk, uid) not in running:
+        if (jdk, uid) not in programs:
             manager = stand_in(readable / f"{jdk}-{uid}", jdk, uid=uid)
-            target = running[jdk, uid] = manager.__enter__()
+            target = programs[jdk, uid] = manager.__enter__()
             opened.append(manager)
             target.classes = {"Counted": (counted_classes() / "Counted.class").read_bytes()}
-        target = running[jdk, uid]
+        target = programs[jdk, uid]
         target.lie, target.extra = honest, tuple
         target.program = check_source(Source("lies.bt", SCRIPT))
         return target
@@ -234,8 +234,8 @@ def as_ndjson(run: Run, target: StandIn) -> None:
 
 
 def exported(run: Run, target: StandIn) -> None:
-    with backend() as running:
-        traced(run, target, "-o", running.url)
+    with backend() as receiver:
+        traced(run, target, "-o", receiver.url)
 
 
 def later(run: Run, target: StandIn) -> None:

@@ -82,23 +82,23 @@ class Messages:
         return SCRIPT[start : start + self._random.randrange(60)] + self._random.choice(("", "\ud7ff\0\x1b", "{" * 300))
 
 
-def memory(running: Editor) -> int:
+def memory(client: Editor) -> int:
     """Bytes of memory that the server has now."""
-    pages = Path(f"/proc/{running.process.pid}/statm").read_text(encoding="ascii").split()[1]
+    pages = Path(f"/proc/{client.process.pid}/statm").read_text(encoding="ascii").split()[1]
     return int(pages) * 4096
 
 
 def survives(seed: int, count: int, path: Path) -> None:
     messages = Messages(seed, path)
-    with editor() as running:
-        running.open(path, SCRIPT)
-        before = memory(running)
+    with editor() as client:
+        client.open(path, SCRIPT)
+        before = memory(client)
         for _ in range(count):
-            running.send(messages.message())
+            client.send(messages.message())
         other = path.with_name("other.bt")
-        (diagnostic,) = running.open(other, WRONG)
+        (diagnostic,) = client.open(other, WRONG)
         assert diagnostic["code"] == "BT101"
-        assert memory(running) - before < MOST_GROWTH
+        assert memory(client) - before < MOST_GROWTH
 
 
 def test_messages_that_make_no_sense(tmp_path: Path) -> None:
@@ -124,9 +124,9 @@ def test_many_messages_that_make_no_sense(seed: int, tmp_path: Path) -> None:
 )
 def test_bytes_that_are_no_message(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "script.bt"
-    with editor() as running:
-        assert running.process.stdin is not None
-        running.process.stdin.write(data)
-        running.process.stdin.flush()
-        (diagnostic,) = running.open(path, WRONG)
+    with editor() as client:
+        assert client.process.stdin is not None
+        client.process.stdin.write(data)
+        client.process.stdin.flush()
+        (diagnostic,) = client.open(path, WRONG)
         assert diagnostic["code"] == "BT101"

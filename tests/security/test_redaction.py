@@ -45,8 +45,8 @@ SCRIPT = ARGUMENTS + RESULTS
 @pytest.fixture(scope="module")
 def secretive() -> Iterator[Target]:
     classes = compiled([JAVA / "Secretive.java"])
-    with target(17, "Secretive", classpath=[classes]) as running:
-        yield running
+    with target(17, "Secretive", classpath=[classes]) as program:
+        yield program
 
 
 def traced(program: Target, *options: str, script: str = SCRIPT) -> bytes:
@@ -72,10 +72,10 @@ def test_no_format_shows_a_secret(secretive: Target, format_: str, tmp_path: Pat
 
 
 def test_an_export_has_no_secret(secretive: Target) -> None:
-    with backend() as running:
-        shown = traced(secretive, "-o", running.url)
-        logs = [record.SerializeToString() for _, record in running.logs]
-        metrics = [metric.SerializeToString() for _, metric in running.reports]
+    with backend() as receiver:
+        shown = traced(secretive, "-o", receiver.url)
+        logs = [record.SerializeToString() for _, record in receiver.logs]
+        metrics = [metric.SerializeToString() for _, metric in receiver.reports]
     assert_without_secrets(shown + b"".join(logs) + b"".join(metrics))
     for exported in (logs, metrics):
         assert any(b"alice" in message for message in exported)
@@ -85,11 +85,11 @@ def test_an_export_has_no_secret(secretive: Target) -> None:
 def test_attributes_of_the_application_that_are_secrets_are_not_exported() -> None:
     variables = {**os.environ, "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=test,db.password=Hush-in-a-variable"}
     with (
-        backend() as running,
+        backend() as receiver,
         target(17, "Secretive", classpath=[compiled([JAVA / "Secretive.java"])], env=variables) as program,
     ):
-        traced(program, "-o", running.url)
-        resource = attributes(list(running.logs[0][0].attributes))
+        traced(program, "-o", receiver.url)
+        resource = attributes(list(receiver.logs[0][0].attributes))
     assert (resource["deployment.environment"], resource["db.password"]) == ("test", "•••")
 
 

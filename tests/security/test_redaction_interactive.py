@@ -28,16 +28,16 @@ CALLS = 7
 
 @pytest.fixture(scope="module", params=[11, 25], ids=["jdk11", "jdk25"])
 def secretive(request: pytest.FixtureRequest) -> Iterator[Target]:
-    with target(request.param, "Secretive", classpath=[compiled([JAVA / "Secretive.java"])]) as running:
-        yield running
+    with target(request.param, "Secretive", classpath=[compiled([JAVA / "Secretive.java"])]) as program:
+        yield program
 
 
 @pytest.fixture(scope="module", params=[11, 25], ids=["jdk11", "jdk25"])
 def owner(request: pytest.FixtureRequest) -> Iterator[Target]:
     flags = [test_added_secrets.BILLING]
-    with target(request.param, "OwnSecrets", classpath=[compiled([JAVA / "OwnSecrets.java"])], flags=flags) as running:
-        made(running, 1)  # its classes are loaded
-        yield running
+    with target(request.param, "OwnSecrets", classpath=[compiled([JAVA / "OwnSecrets.java"])], flags=flags) as program:
+        made(program, 1)  # its classes are loaded
+        yield program
 
 
 PRINT = '@OnEvent("show") { print(@by_header); table(@by_header, @by_password); plot(@by_header); }'
@@ -57,11 +57,11 @@ def test_a_notebook_shows_nothing_that_was_added(owner: Target) -> None:
     assert b"<td>\xe2\x80\xa2\xe2\x80\xa2\xe2\x80\xa2</td>" in shown
 
 
-def notebook(running: Target, script: str, secrets: Sequence[str]) -> bytes:
+def notebook(program: Target, script: str, secrets: Sequence[str]) -> bytes:
     """Every form in which a notebook can show the maps and events of a session."""
-    with btpy.attach(running.pid, secrets=secrets) as session:
+    with btpy.attach(program.pid, secrets=secrets) as session:
         session.add(script)
-        made(running, CALLS)
+        made(program, CALLS)
         if "@OnEvent" in script:
             session.send("show")
         maps = session.maps
@@ -136,14 +136,14 @@ def test_the_prompt_shows_nothing_that_was_added(owner: Target) -> None:
     assert "•••" in lines_seen
 
 
-def at_the_prompt(running: Target, entries: Sequence[str], secrets: Sequence[str]) -> str:
+def at_the_prompt(program: Target, entries: Sequence[str], secrets: Sequence[str]) -> str:
     """All texts that the prompt writes, draws and completes."""
-    with closing(btpy.attach(running.pid, secrets=secrets)) as session:
+    with closing(btpy.attach(program.pid, secrets=secrets)) as session:
         person = Person(session)
         try:
             for entry in entries:
                 person.enter(entry)
-            made(running, CALLS)
+            made(program, CALLS)
             person.wait_for("alice", CALLS)
             for look in LOOKS:
                 person.enter(look)

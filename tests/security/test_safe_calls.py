@@ -138,15 +138,13 @@ def of_samples() -> Prover:
     return Prover(Classes(java_home(17), compiled([JAVA / "Refused.java"], release=11)))
 
 
-def outcome(
-    running: Target, script: str, answer: str
-) -> tuple[list[tuple[object, ...]], list[tuple[object, str]], str]:
+def outcome(jvm: Target, script: str, answer: str) -> tuple[list[tuple[object, ...]], list[tuple[object, str]], str]:
     """Records and errors of one call, and the line that the program prints when it returns."""
     program: Program = check_source(Source("test.bt", script), permissions=Permissions(frozenset(), True))
-    with Session.attach(running.pid) as session:
+    with Session.attach(jvm.pid) as session:
         session.deployer.load(program)
-        running.send("1")
-        line = running.wait_for(answer)
+        jvm.send("1")
+        line = jvm.wait_for(answer)
         assert session.departure.detach().clean
         records: list[tuple[object, ...]] = []
         errors: list[tuple[object, str]] = []
@@ -213,8 +211,8 @@ def test_nothing_that_a_probe_calls_runs_waits_or_takes_memory(jdk: int) -> None
     )
     classes = compiled([JAVA / "Treacherous.java"], release=8)
     flags = ("-Xmx48m", "-XX:+ExitOnOutOfMemoryError")
-    with target(jdk, "Treacherous", classpath=[classes], flags=flags) as running:
-        records, errors, line = outcome(running, probes, "ran ")
+    with target(jdk, "Treacherous", classpath=[classes], flags=flags) as program:
+        records, errors, line = outcome(program, probes, "ran ")
     assert line == "ran 0"
     results = {int(str(number)): value for number, value in records}
     copied = COPIED if jdk >= 17 else {}
@@ -260,8 +258,8 @@ def test_substitutes_give_the_results_of_the_methods(jdk: int) -> None:
     for name, calls in SUBSTITUTES.items():
         expected = ", ".join(f"arg{1 + number}" for number in range(calls.count("arg0")))
         probes += f"Alike::{name} @entry {{ print({expected}, {calls}); }}\n"
-    with target(jdk, "Alike", classpath=[classes], flags=("-Dsun.jnu.encoding=UTF-8",)) as running:
-        records, errors, line = outcome(running, probes, "values ")
+    with target(jdk, "Alike", classpath=[classes], flags=("-Dsun.jnu.encoding=UTF-8",)) as program:
+        records, errors, line = outcome(program, probes, "values ")
     assert errors == []
     assert len(records) == int(line.removeprefix("values "))
     assert [values for values in records if values[: len(values) // 2] != values[len(values) // 2 :]] == []

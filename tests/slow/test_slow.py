@@ -47,15 +47,15 @@ Tree = dict[str, Any]
 def service(jdk: int) -> Iterator[Target]:
     libraries = jars("h2", "hikari7")
     own = compiled([SOURCE], classpath=libraries, release=11)
-    with target(jdk, "Planted", classpath=[own, *libraries]) as running:
-        yield running
+    with target(jdk, "Planted", classpath=[own, *libraries]) as program:
+        yield program
 
 
 @contextmanager
-def following(running: Target, *arguments: str) -> Iterator[list[str]]:
+def following(program: Target, *arguments: str) -> Iterator[list[str]]:
     """Runs ``btpy slow`` until the end of the block. After the block the list has its output."""
     output: list[str] = []
-    command = [sys.executable, "-m", "btpy", "slow", str(running.pid), "--budget", "off", *arguments]
+    command = [sys.executable, "-m", "btpy", "slow", str(program.pid), "--budget", "off", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         line = process.stderr.readline()
@@ -68,21 +68,21 @@ def following(running: Target, *arguments: str) -> Iterator[list[str]]:
     output.append(text)
 
 
-def slow(running: Target, sends: Mapping[str, int], *arguments: str) -> str:
+def slow(program: Target, sends: Mapping[str, int], *arguments: str) -> str:
     """The output of ``btpy slow`` while requests are sent, after those that load the classes."""
     for path in sends:
-        running.send(f"1 {path}")
-        running.wait_for("sent")
-    with following(running, *arguments) as output:
+        program.send(f"1 {path}")
+        program.wait_for("sent")
+    with following(program, *arguments) as output:
         for path, count in sends.items():
-            running.send(f"{count} {path}")
-            running.wait_for("sent")
+            program.send(f"{count} {path}")
+            program.wait_for("sent")
     return output[0]
 
 
-def trees(running: Target, sends: Mapping[str, int]) -> dict[str, list[Tree]]:
+def trees(program: Target, sends: Mapping[str, int]) -> dict[str, list[Tree]]:
     """The requests by their path."""
-    lines = slow(running, sends, "--over", f"{OVER}ms", "--top", "1000", "-f", "ndjson").splitlines()
+    lines = slow(program, sends, "--over", f"{OVER}ms", "--top", "1000", "-f", "ndjson").splitlines()
     *requests, summary = map(json.loads, lines)
     counted = sum(sends.values())
     assert (summary["type"], summary["requests"], summary["lost"]) == ("summary", counted, 0)
@@ -172,8 +172,8 @@ def check(path: str, tree: Tree) -> None:
 
 
 def test_a_slow_request_is_a_tree_of_what_it_waited_for() -> None:
-    with service(21) as running:
-        by_path = trees(running, SAMPLE)
+    with service(21) as program:
+        by_path = trees(program, SAMPLE)
     check_counts(by_path, SAMPLE)
     for path, requests in by_path.items():
         for request in requests:
@@ -202,8 +202,8 @@ def check_trace(events: list[Tree]) -> None:
 @pytest.mark.proof
 @jdks_since_17
 def test_each_planted_reason_is_in_each_tree(jdk: int) -> None:
-    with service(jdk) as running:
-        by_path = trees(running, ALL)
+    with service(jdk) as program:
+        by_path = trees(program, ALL)
         check_counts(by_path, ALL)
         for path, requests in by_path.items():
             for request in requests:
@@ -211,15 +211,15 @@ def test_each_planted_reason_is_in_each_tree(jdk: int) -> None:
         assert any(long_ones(request, "monitor", 40) for request in by_path["/monitor"])
         (running_on,) = (task for request in by_path["/later"] for task in long_ones(request, "task", 40))
         assert running_on["cut"]
-        text = slow(running, {"/tasks": 2, "/fast": 1}, "--over", "30ms", "--top", "1")
+        text = slow(program, {"/tasks": 2, "/fast": 1}, "--over", "30ms", "--top", "1")
         assert text.startswith("3 requests in ")
         assert text.count("GET /tasks 200") == 1
-        measured = slow(running, {"/monitor": 3}, "--over", "30ms", "--monitors", "Planted")
+        measured = slow(program, {"/monitor": 3}, "--over", "30ms", "--monitors", "Planted")
         assert measured.count("lock java.lang.Object  from Planted.waitForMonitor:151") == 3
         assert "about" not in measured
         sends = dict.fromkeys(set(ALL) - {"/later"}, 1)
-        check_trace(json.loads(slow(running, sends, "--over", "30ms", "--top", "101", "-f", "chrome")))
-        nothing = slow(running, {"/fast": 2}, "--over", "10s")
+        check_trace(json.loads(slow(program, sends, "--over", "30ms", "--top", "101", "-f", "chrome")))
+        nothing = slow(program, {"/fast": 2}, "--over", "10s")
         assert "2 requests in " in nothing
         assert "--over" in nothing
 
@@ -231,10 +231,10 @@ def test_each_planted_reason_is_in_each_tree(jdk: int) -> None:
 def test_each_request_of_a_web_server_is_shown(program: str, stack: str, later: int) -> None:
     """Also requests that are answered later, by a thread that the request starts."""
     classpath = classes(program, *jars(stack), beside=("Served",))
-    with target(25, program, classpath=classpath) as running:
-        with following(running, "--over", "1us", "--top", "1000", "-f", "ndjson", "--allow", "core") as output:
-            running.send()
-            running.wait_for("done")
+    with target(25, program, classpath=classpath) as jvm:
+        with following(jvm, "--over", "1us", "--top", "1000", "-f", "ndjson", "--allow", "core") as output:
+            jvm.send()
+            jvm.wait_for("done")
         *requests, summary = map(json.loads, output[0].splitlines())
         assert summary["lost"] == 0
         kinds = Counter((request["what"].split()[0], request["result"]) for request in requests)

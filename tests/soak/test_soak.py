@@ -32,8 +32,8 @@ _OPEN = ("--add-opens", "java.base/java.lang=ALL-UNNAMED")
 @contextmanager
 def soaked(jdk: int) -> Iterator[Target]:
     classes = compiled([Path(__file__).parent / "java" / "Soaked.java"])
-    with target(jdk, "Soaked", classpath=[classes], flags=_OPEN) as running:
-        yield running
+    with target(jdk, "Soaked", classpath=[classes], flags=_OPEN) as program:
+        yield program
 
 
 def state(program: Target) -> dict[str, int]:

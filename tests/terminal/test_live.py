@@ -34,8 +34,8 @@ VARYING = (
 
 @pytest.fixture(scope="module")
 def clerk() -> Iterator[Target]:
-    with target(17, "Clerk", classpath=[compiled([JAVA / "Clerk.java"])], flags=["-Dfile.encoding=UTF-8"]) as running:
-        yield running
+    with target(17, "Clerk", classpath=[compiled([JAVA / "Clerk.java"])], flags=["-Dfile.encoding=UTF-8"]) as program:
+        yield program
 
 
 def sell(clerk: Target, thing: str, times: int, size: int = 1) -> None:

@@ -25,16 +25,16 @@ PRINT = 'acme.Till::sell @entry as seen { print("sold", $item, $count) }'
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Target]:
-    with till() as running:
-        yield running
+    with till() as program:
+        yield program
 
 
 @contextmanager
 def prompt(
-    running: Target, home: Path, *, columns: int = 80, lines: int = 24, term: str = "tmux-256color", **env: str
+    program: Target, home: Path, *, columns: int = 80, lines: int = 24, term: str = "tmux-256color", **env: str
 ) -> Iterator[Terminal]:
     """Starts btpy and waits for the first prompt. ``home``: where history is kept."""
-    command = [sys.executable, "-m", "btpy", str(running.pid)]
+    command = [sys.executable, "-m", "btpy", str(program.pid)]
     variables = {"XDG_STATE_HOME": str(home), **env}
     with terminal(command, columns=columns, lines=lines, env=variables, term=term) as screen:
         screen.wait_for("Till>")
@@ -252,12 +252,12 @@ def test_edit_in_an_editor(shop: Target, tmp_path: Path) -> None:
 
 
 def test_the_target_is_killed(tmp_path: Path) -> None:
-    with till() as running, prompt(running, tmp_path) as screen:
+    with till() as program, prompt(program, tmp_path) as screen:
         answered(screen, PRINT, "#1 seen")
-        does(running, "sell 3")
+        does(program, "sell 3")
         screen.wait_for("#1 sold plum 2")
         screen.type(":la")
-        running.process.kill()
+        program.process.kill()
         screen.wait_for("still work — :quit ends")
         screen.type("st 1")
         answered(screen, "", "3 ")
@@ -319,13 +319,13 @@ def test_a_terminal_that_can_do_nothing(shop: Target, tmp_path: Path) -> None:
 
 
 def test_the_window_is_closed(tmp_path: Path) -> None:
-    with till() as running:
-        with prompt(running, tmp_path) as screen:
+    with till() as program:
+        with prompt(program, tmp_path) as screen:
             answered(screen, SELL, "#1 sell")
             pid = screen.pid
             screen.close_window()
         wait_until_gone(pid)
-        with prompt(running, tmp_path) as screen:
+        with prompt(program, tmp_path) as screen:
             screen.press("C-d")
             assert screen.wait_for_end() == 0
 

@@ -58,8 +58,8 @@ def service(fault: str, directory: Path) -> Iterator[Target]:
         fault,
         classpath=[compiled([SOURCE], classpath=libraries), *libraries],
         flags=[f"-Djdk.net.hosts.file={hosts}"],
-    ) as running:
-        yield running
+    ) as program:
+        yield program
 
 
 def command(*arguments: str) -> list[str]:
@@ -88,8 +88,8 @@ def ranks() -> dict[str, int]:
 )
 def test_a_fault_is_among_the_three_most_suspicious_facts(fault: str, tmp_path: Path, ranks: dict[str, int]) -> None:
     sampled = fault in SAMPLE
-    with service(fault, tmp_path) as running:
-        report = triage(running.pid, "-d", "3s" if sampled else "20s")
+    with service(fault, tmp_path) as program:
+        report = triage(program.pid, "-d", "3s" if sampled else "20s")
     kinds = [finding["kind"] for finding in report["findings"]]
     print(fault, kinds)
     assert FAULTS[fault] in kinds[:3]
@@ -98,7 +98,7 @@ def test_a_fault_is_among_the_three_most_suspicious_facts(fault: str, tmp_path: 
     if fault == "slowSql":
         worst = report["findings"][0]
         assert worst["place"] == "Faulty.slowSql:178  SELECT customer, PAUSE(?) FROM orders WHERE id = ?"
-        assert worst["command"] == f"btpy {running.pid} jdbc --slow 100ms --for 30s"
+        assert worst["command"] == f"btpy {program.pid} jdbc --slow 100ms --for 30s"
         assert {"H2 2.5.252", "HikariCP 7.0.2", "Tomcat 11.0.13"} <= set(report["frameworks"])
 
 
@@ -114,8 +114,8 @@ def test_the_fault_is_mostly_the_first_fact(ranks: dict[str, int]) -> None:
 
 @pytest.mark.proof
 def test_a_service_without_a_fault_is_not_suspicious(tmp_path: Path) -> None:
-    with service("none", tmp_path) as running:
-        assert triage(running.pid)["findings"] == []
+    with service("none", tmp_path) as program:
+        assert triage(program.pid)["findings"] == []
 
 
 def begun(pid: int) -> subprocess.Popen[str]:

@@ -137,8 +137,8 @@ def plain(value: AnyValue) -> object:
 
 @contextmanager
 def backend(tls: ssl.SSLContext | None = None) -> Iterator[Backend]:
-    running = Backend(tls)
+    program = Backend(tls)
     try:
-        yield running
+        yield program
     finally:
-        running.close()
+        program.close()

@@ -25,8 +25,8 @@ RESOURCE, SCOPE = Resource(), InstrumentationScope(name="test")
 FAST = {"OTEL_BLRP_SCHEDULE_DELAY": "20"}
 
 
-def started(running: Backend, settings: OtlpSettings | None = None, *, patient: bool = False) -> Exporter:
-    exporter = Exporter(settings or settings_of(running.url, FAST), patient=patient)
+def started(receiver: Backend, settings: OtlpSettings | None = None, *, patient: bool = False) -> Exporter:
+    exporter = Exporter(settings or settings_of(receiver.url, FAST), patient=patient)
     exporter.start()
     return exporter
 
@@ -36,8 +36,8 @@ def log(exporter: Exporter, count: int, first: int = 0) -> None:
         exporter.log(RESOURCE, SCOPE, LogRecord(time_unix_nano=number + 1))
 
 
-def numbers(running: Backend) -> list[int]:
-    return [record.time_unix_nano - 1 for _, record in running.logs]
+def numbers(receiver: Backend) -> list[int]:
+    return [record.time_unix_nano - 1 for _, record in receiver.logs]
 
 
 def waited(holds: Callable[[], bool]) -> None:
@@ -53,13 +53,13 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_records_arrive_in_order_and_compressed() -> None:
-    with backend() as running:
-        exporter = started(running)
+    with backend() as receiver:
+        exporter = started(receiver)
         log(exporter, 10_007)
         tally = exporter.close()
-        assert numbers(running) == list(range(10_007))
+        assert numbers(receiver) == list(range(10_007))
         assert (tally.log_records, tally.is_complete) == (10_007, True)
-        path, headers = running.requests[0]
+        path, headers = receiver.requests[0]
         assert path == "/v1/logs"
         assert headers["Content-Type"] == "application/x-protobuf"
         assert headers["Content-Encoding"] == "gzip"
@@ -67,44 +67,44 @@ def test_all_records_arrive_in_order_and_compressed() -> None:
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 def test_a_request_that_may_be_repeated_is_repeated(status: int) -> None:
-    with backend() as running:
-        running.answers.extend([Answer(status), Answer(status)])
-        exporter = started(running)
+    with backend() as receiver:
+        receiver.answers.extend([Answer(status), Answer(status)])
+        exporter = started(receiver)
         log(exporter, 101)
         tally = exporter.close()
-        assert numbers(running) == list(range(101))
+        assert numbers(receiver) == list(range(101))
         assert tally.is_complete
-        assert len(running.requests) >= 3
+        assert len(receiver.requests) >= 3
         notices = exporter.notices()
         assert [notice.split(" (")[0] for notice in notices] == [
-            f"127.0.0.1:{running.port} does not take log records at present",
-            f"127.0.0.1:{running.port} takes log records again",
+            f"127.0.0.1:{receiver.port} does not take log records at present",
+            f"127.0.0.1:{receiver.port} takes log records again",
         ]
         assert str(status) in notices[0]
 
 
 def test_the_pause_that_the_backend_asks_for_is_kept() -> None:
-    with backend() as running:
-        running.answers.append(Answer(503, headers=(("Retry-After", "1"),)))
-        exporter = started(running)
+    with backend() as receiver:
+        receiver.answers.append(Answer(503, headers=(("Retry-After", "1"),)))
+        exporter = started(receiver)
         began = time.monotonic()
         log(exporter, 1)
-        waited(lambda: len(running.logs) == 1)
+        waited(lambda: len(receiver.logs) == 1)
         assert time.monotonic() - began >= 1
         exporter.close()
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 413, 500])
 def test_a_request_that_is_refused_is_counted_and_not_repeated(status: int) -> None:
-    with backend() as running:
-        running.answers.append(Answer(status, b"no such tenant\x1b[2J"))
-        exporter = started(running)
+    with backend() as receiver:
+        receiver.answers.append(Answer(status, b"no such tenant\x1b[2J"))
+        exporter = started(receiver)
         log(exporter, 13)
-        waited(lambda: len(running.requests) == 1)
+        waited(lambda: len(receiver.requests) == 1)
         time.sleep(0.1)
         log(exporter, 7, first=13)
         tally = exporter.close()
-        assert numbers(running) == list(range(13, 20))
+        assert numbers(receiver) == list(range(13, 20))
         assert tally.lost == {Cause.REFUSED: 13}
         (notice,) = exporter.notices()
         assert f"refuses log records: {status}" in notice
@@ -115,38 +115,38 @@ def test_records_rejected_by_a_partial_success_are_counted() -> None:
     response = ExportLogsServiceResponse()
     response.partial_success.rejected_log_records = 5
     response.partial_success.error_message = "too old"
-    with backend() as running:
-        running.answers.append(Answer(200, response.SerializeToString()))
-        exporter = started(running)
+    with backend() as receiver:
+        receiver.answers.append(Answer(200, response.SerializeToString()))
+        exporter = started(receiver)
         log(exporter, 23)
         tally = exporter.close()
         assert (tally.log_records, tally.lost) == (18, {Cause.REJECTED: 5})
-        assert exporter.notices() == [f"127.0.0.1:{running.port} has rejected 5 log records: too old"]
+        assert exporter.notices() == [f"127.0.0.1:{receiver.port} has rejected 5 log records: too old"]
 
 
 @pytest.mark.parametrize("answer", [b"\xff" * 40, b"\x0a\x05\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"])
 def test_an_answer_that_makes_no_sense_does_no_harm(answer: bytes) -> None:
-    with backend() as running:
-        running.answers.append(Answer(200, answer))
-        exporter = started(running)
+    with backend() as receiver:
+        receiver.answers.append(Answer(200, answer))
+        exporter = started(receiver)
         log(exporter, 3)
         tally = exporter.close()
         assert tally.log_records + sum(tally.lost.values()) == 3
 
 
 def test_an_answer_of_a_byte_now_and_then_is_given_up() -> None:
-    with backend() as running:
-        settings = settings_of(running.url, {**FAST, "OTEL_EXPORTER_OTLP_TIMEOUT": "300"})
-        running.answers.append(Answer(200, b"x" * 1000, drip=0.1, keeps=False))
-        exporter = started(running, settings)
+    with backend() as receiver:
+        settings = settings_of(receiver.url, {**FAST, "OTEL_EXPORTER_OTLP_TIMEOUT": "300"})
+        receiver.answers.append(Answer(200, b"x" * 1000, drip=0.1, keeps=False))
+        exporter = started(receiver, settings)
         log(exporter, 3)
-        waited(lambda: len(running.logs) == 3)
+        waited(lambda: len(receiver.logs) == 3)
         assert exporter.close().log_records == 3
 
 
 def test_records_beyond_the_queue_are_counted_while_the_backend_is_away() -> None:
-    with backend() as running:
-        port = running.port
+    with backend() as receiver:
+        port = receiver.port
     exporter = Exporter(settings_of(f"otlp://127.0.0.1:{port}", {**FAST, "OTEL_BLRP_MAX_QUEUE_SIZE": "100"}))
     exporter.start()
     log(exporter, 1_009)
@@ -158,22 +158,22 @@ def test_records_beyond_the_queue_are_counted_while_the_backend_is_away() -> Non
 
 
 def test_a_patient_export_waits_for_room_and_loses_nothing() -> None:
-    with backend() as running:
-        running.answers.extend([Answer(503)] * 5)
-        settings = replace(settings_of(running.url, FAST), log_batches=Batches(0.02, 10, 3))
-        exporter = started(running, settings, patient=True)
+    with backend() as receiver:
+        receiver.answers.extend([Answer(503)] * 5)
+        settings = replace(settings_of(receiver.url, FAST), log_batches=Batches(0.02, 10, 3))
+        exporter = started(receiver, settings, patient=True)
         log(exporter, 211)
         tally = exporter.close()
-        assert numbers(running) == list(range(211))
+        assert numbers(receiver) == list(range(211))
         assert tally.is_complete
 
 
 def test_a_patient_export_gives_up_a_backend_that_takes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporter_module, "_STALLED_SECONDS", 0.2)
-    with backend() as running:
-        running.answers.extend([Answer(503, headers=(("Retry-After", "60"),))] * 5)
+    with backend() as receiver:
+        receiver.answers.extend([Answer(503, headers=(("Retry-After", "60"),))] * 5)
         exporter = started(
-            running, replace(settings_of(running.url, FAST), log_batches=Batches(0.02, 10, 3)), patient=True
+            receiver, replace(settings_of(receiver.url, FAST), log_batches=Batches(0.02, 10, 3)), patient=True
         )
         with pytest.raises(OutputError, match="has taken nothing"):
             log(exporter, 211)
@@ -189,14 +189,14 @@ def test_a_certificate_of_another_authority_is_refused(tmp_path: Path) -> None:
     subprocess.run(command.split(), check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, tmp_path / "key.pem")
-    with backend(context) as running:
-        url = f"otlps://127.0.0.1:{running.port}"
-        exporter = started(running, settings_of(url, FAST))
+    with backend(context) as receiver:
+        url = f"otlps://127.0.0.1:{receiver.port}"
+        exporter = started(receiver, settings_of(url, FAST))
         log(exporter, 3)
         tally = exporter.close()
         assert tally.lost == {Cause.REFUSED: 3}
         assert "the certificate is not trusted" in exporter.notices()[0]
-        exporter = started(running, settings_of(url, {**FAST, "OTEL_EXPORTER_OTLP_CERTIFICATE": str(certificate)}))
+        exporter = started(receiver, settings_of(url, {**FAST, "OTEL_EXPORTER_OTLP_CERTIFICATE": str(certificate)}))
         log(exporter, 3)
         assert exporter.close().log_records == 3
 

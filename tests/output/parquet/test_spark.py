@@ -92,9 +92,9 @@ def session(cases: dict[MapKind, Cases], tmp_path_factory: pytest.TempPathFactor
         for name in NAMES:
             if data_set is not MAPS:
                 _write(directory, data_set.name, name, [{column.name: None for column in data_set.columns}])
-    with spark(directory) as running:
-        running.load(topics()["spark"])
-        yield running
+    with spark(directory) as engine:
+        engine.load(topics()["spark"])
+        yield engine
 
 
 def _rows(kind: MapKind, name: str, value: Aggregate) -> Iterator[dict[str, Any]]:

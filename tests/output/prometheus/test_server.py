@@ -32,18 +32,18 @@ PAGE = b"# TYPE n counter\nn_total 7\n" * 100
 @contextmanager
 def serving(page: bytes = PAGE, token: str | None = None, tls: TlsFiles | None = None) -> Iterator[Server]:
     settings = ExpositionSettings("127.0.0.1", 0, token, tls)
-    running = Server(settings, lambda accept: (f"text/plain; of={accept}", page))
-    running.start()
+    endpoint = Server(settings, lambda accept: (f"text/plain; of={accept}", page))
+    endpoint.start()
     try:
-        yield running
+        yield endpoint
     finally:
         began = time.monotonic()
-        running.close()
+        endpoint.close()
         assert time.monotonic() - began < 2
 
 
 def got(
-    running: Server,
+    endpoint: Server,
     path: str = "/metrics",
     method: str = "GET",
     headers: dict[str, str] | None = None,
@@ -51,17 +51,17 @@ def got(
 ) -> tuple[int, bytes]:
     client: http.client.HTTPConnection
     if context is None:
-        client = http.client.HTTPConnection("127.0.0.1", running.port, timeout=20)
+        client = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=20)
     else:
-        client = http.client.HTTPSConnection("127.0.0.1", running.port, timeout=20, context=context)
+        client = http.client.HTTPSConnection("127.0.0.1", endpoint.port, timeout=20, context=context)
     with closing(client):
         client.request(method, path, headers=headers or {})
         answer = client.getresponse()
         return answer.status, answer.read()
 
 
-def connected(running: Server, stack: ExitStack) -> socket.socket:
-    return stack.enter_context(socket.create_connection(("127.0.0.1", running.port), timeout=20))
+def connected(endpoint: Server, stack: ExitStack) -> socket.socket:
+    return stack.enter_context(socket.create_connection(("127.0.0.1", endpoint.port), timeout=20))
 
 
 def threads() -> int:
@@ -74,41 +74,41 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_answers() -> None:
-    with serving() as running:
-        assert got(running) == (200, PAGE)
-        assert got(running, "/metrics?name[]=n") == (200, PAGE)
-        assert got(running, method="HEAD") == (200, b"")
-        assert got(running, "/")[0] == 404
-        assert got(running, method="POST")[0] == 400
-        status, packed = got(running, headers={"Accept-Encoding": "gzip"})
+    with serving() as endpoint:
+        assert got(endpoint) == (200, PAGE)
+        assert got(endpoint, "/metrics?name[]=n") == (200, PAGE)
+        assert got(endpoint, method="HEAD") == (200, b"")
+        assert got(endpoint, "/")[0] == 404
+        assert got(endpoint, method="POST")[0] == 400
+        status, packed = got(endpoint, headers={"Accept-Encoding": "gzip"})
         assert (status, gzip.decompress(packed)) == (200, PAGE)
-        assert running.answered == 4
+        assert endpoint.answered == 4
 
 
 def test_a_page_of_another_name_cannot_read_the_loopback_interface() -> None:
-    with serving() as running:
-        for host in ("evil.example", f"evil.example:{running.port}", "127.0.0.1.evil.example", "", "localhost.evil"):
-            assert got(running, headers={"Host": host})[0] == 421
-        for host in ("localhost", f"localhost:{running.port}", "[::1]", f"[::1]:{running.port}"):
-            assert got(running, headers={"Host": host})[0] == 200
+    with serving() as endpoint:
+        for host in ("evil.example", f"evil.example:{endpoint.port}", "127.0.0.1.evil.example", "", "localhost.evil"):
+            assert got(endpoint, headers={"Host": host})[0] == 421
+        for host in ("localhost", f"localhost:{endpoint.port}", "[::1]", f"[::1]:{endpoint.port}"):
+            assert got(endpoint, headers={"Host": host})[0] == 200
 
 
 def test_a_token() -> None:
-    with serving(token=TOKEN) as running:
-        assert got(running, headers={"Host": "any.example", "Authorization": f"Bearer {TOKEN}"}) == (200, PAGE)
+    with serving(token=TOKEN) as endpoint:
+        assert got(endpoint, headers={"Host": "any.example", "Authorization": f"Bearer {TOKEN}"}) == (200, PAGE)
         for wrong in ("", "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", f"Bearer {TOKEN[:-1]}", "Bearer \xff"):
-            assert got(running, headers={"Authorization": wrong})[0] == 401
-        assert got(running)[0] == 401
+            assert got(endpoint, headers={"Authorization": wrong})[0] == 401
+        assert got(endpoint)[0] == 401
 
 
 @pytest.mark.usefixtures("brief")
 def test_slow_clients_are_cut_off_and_others_are_answered() -> None:
-    with serving() as running, ExitStack() as stack:
-        slow = [connected(running, stack) for _ in range(MOST_CONNECTIONS - 1)]
+    with serving() as endpoint, ExitStack() as stack:
+        slow = [connected(endpoint, stack) for _ in range(MOST_CONNECTIONS - 1)]
         began = time.monotonic()
         for client in slow:
             client.sendall(b"GET /metrics HTTP/1.1\r\n")
-        assert got(running) == (200, PAGE)
+        assert got(endpoint) == (200, PAGE)
         while threads() > 1 and time.monotonic() - began < 10:
             for client in slow:
                 try:
@@ -118,13 +118,13 @@ def test_slow_clients_are_cut_off_and_others_are_answered() -> None:
             time.sleep(0.05)
         assert time.monotonic() - began < 8
         waited(lambda: threads() == 0, "all connections have ended")
-        assert got(running) == (200, PAGE)
+        assert got(endpoint) == (200, PAGE)
 
 
 @pytest.mark.usefixtures("brief")
 def test_a_client_that_does_not_read_is_cut_off() -> None:
-    with serving(os.urandom(32 << 20)) as running, ExitStack() as stack:
-        client = connected(running, stack)
+    with serving(os.urandom(32 << 20)) as endpoint, ExitStack() as stack:
+        client = connected(endpoint, stack)
         client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         waited(lambda: threads() == 1, "the request is served")
         waited(lambda: threads() == 0, "the connection has ended")
@@ -132,17 +132,17 @@ def test_a_client_that_does_not_read_is_cut_off() -> None:
 
 @pytest.mark.usefixtures("brief")
 def test_many_connections_take_no_more_threads_than_a_few() -> None:
-    with serving() as running, ExitStack() as stack:
+    with serving() as endpoint, ExitStack() as stack:
         most = 0
         for _ in range(20 * MOST_CONNECTIONS):
-            connected(running, stack)
+            connected(endpoint, stack)
             most = max(most, threads())
         assert most <= MOST_CONNECTIONS
         waited(lambda: threads() == 0, "all connections have ended")
 
         def is_served() -> bool:
             try:
-                return got(running) == (200, PAGE)
+                return got(endpoint) == (200, PAGE)
             except ConnectionError:  # the server may still have to accept some of the many
                 return False
 
@@ -150,39 +150,39 @@ def test_many_connections_take_no_more_threads_than_a_few() -> None:
 
 
 def test_a_huge_request_is_refused() -> None:
-    with serving() as running, ExitStack() as stack:
-        client = connected(running, stack)
+    with serving() as endpoint, ExitStack() as stack:
+        client = connected(endpoint, stack)
         client.sendall(b"GET /metrics HTTP/1.1\r\nX: " + b"x" * MOST_REQUEST_BYTES)
         with suppress(ConnectionResetError):  # the system may end the connection before the answer is read
             assert client.recv(100).startswith(b"HTTP/1.1 431 ")
-        assert got(running) == (200, PAGE)
+        assert got(endpoint) == (200, PAGE)
 
 
 def test_requests_by_chance() -> None:
     pieces = [b"GET ", b"HEAD", b"/metrics", b" HTTP/1.1", b"\r\n", b"\r\n\r\n", b"\0", b"\xff", b":", b"Host: ", b" "]
-    with serving(token=TOKEN) as running:
+    with serving(token=TOKEN) as endpoint:
         for seed in range(300):
             chance = random.Random(seed)
             with ExitStack() as stack:
-                client = connected(running, stack)
+                client = connected(endpoint, stack)
                 client.sendall(b"".join(chance.choices(pieces, k=chance.randrange(1, 30))) + b"\r\n\r\n")
                 client.shutdown(socket.SHUT_WR)
                 answer = b""
                 while part := client.recv(4096):
                     answer += part
                 assert not answer.startswith(b"HTTP/1.1 200")
-        assert got(running, headers={"Authorization": f"Bearer {TOKEN}"}) == (200, PAGE)
+        assert got(endpoint, headers={"Authorization": f"Bearer {TOKEN}"}) == (200, PAGE)
 
 
 def test_a_page_that_fails_ends_only_its_connection(capfd: pytest.CaptureFixture[str]) -> None:
     def fails(accept: str) -> tuple[str, bytes]:
         raise RuntimeError("no page")
 
-    running = Server(ExpositionSettings("127.0.0.1", 0), fails)
-    running.start()
+    endpoint = Server(ExpositionSettings("127.0.0.1", 0), fails)
+    endpoint.start()
     for _ in range(2 * MOST_CONNECTIONS):
-        assert got(running)[0] == 500
-    running.close()
+        assert got(endpoint)[0] == 500
+    endpoint.close()
     assert capfd.readouterr().err == ""
 
 
@@ -215,19 +215,19 @@ def parties(tmp_path_factory: pytest.TempPathFactory) -> Parties:
 
 
 def test_a_client_certificate_of_the_authority_is_needed(parties: Parties) -> None:
-    with serving(tls=parties.mutual) as running:
-        assert running.address == f"https://127.0.0.1:{running.port}/metrics"
+    with serving(tls=parties.mutual) as endpoint:
+        assert endpoint.address == f"https://127.0.0.1:{endpoint.port}/metrics"
         valid = parties.context(parties.client)
-        assert got(running, headers={"Host": "any.example"}, context=valid) == (200, PAGE)
+        assert got(endpoint, headers={"Host": "any.example"}, context=valid) == (200, PAGE)
         for wrong in (None, parties.other):
             with pytest.raises((ssl.SSLError, ConnectionError)):  # which one depends on what the client has sent
-                got(running, context=parties.context(wrong))
+                got(endpoint, context=parties.context(wrong))
         old = parties.context(parties.client)
         old.maximum_version = ssl.TLSVersion.TLSv1_2
-        assert got(running, context=old) == (200, PAGE)
+        assert got(endpoint, context=old) == (200, PAGE)
         with pytest.raises((http.client.HTTPException, ConnectionError)):
-            got(running)  # without TLS
-        assert running.answered == 2
+            got(endpoint)  # without TLS
+        assert endpoint.answered == 2
         waited(lambda: threads() == 0, "all connections have ended")
 
 
@@ -240,25 +240,25 @@ def test_no_handshake_resumes_another(parties: Parties) -> None:
 
 
 def test_a_token_is_needed_beside_the_certificate_where_both_are_given(parties: Parties) -> None:
-    with serving(token=TOKEN, tls=parties.mutual) as running:
+    with serving(token=TOKEN, tls=parties.mutual) as endpoint:
         valid = parties.context(parties.client)
-        assert got(running, headers={"Authorization": f"Bearer {TOKEN}"}, context=valid) == (200, PAGE)
-        assert got(running, context=valid)[0] == 401
+        assert got(endpoint, headers={"Authorization": f"Bearer {TOKEN}"}, context=valid) == (200, PAGE)
+        assert got(endpoint, context=valid)[0] == 401
 
 
 def test_tls_with_a_token_needs_no_client_certificate(parties: Parties) -> None:
-    with serving(token=TOKEN, tls=parties.mutual._replace(client_authorities=None)) as running:
+    with serving(token=TOKEN, tls=parties.mutual._replace(client_authorities=None)) as endpoint:
         stranger = parties.context(None)
-        assert got(running, headers={"Authorization": f"Bearer {TOKEN}"}, context=stranger) == (200, PAGE)
-        assert got(running, context=stranger)[0] == 401
+        assert got(endpoint, headers={"Authorization": f"Bearer {TOKEN}"}, context=stranger) == (200, PAGE)
+        assert got(endpoint, context=stranger)[0] == 401
 
 
 @pytest.mark.usefixtures("brief")
 def test_silent_and_slow_handshakes_are_cut_off_and_others_are_answered(parties: Parties) -> None:
-    with serving(tls=parties.mutual) as running, ExitStack() as stack:
-        silent, *slow = [connected(running, stack) for _ in range(MOST_CONNECTIONS - 1)]
+    with serving(tls=parties.mutual) as endpoint, ExitStack() as stack:
+        silent, *slow = [connected(endpoint, stack) for _ in range(MOST_CONNECTIONS - 1)]
         began = time.monotonic()
-        assert got(running, context=parties.context(parties.client)) == (200, PAGE)
+        assert got(endpoint, context=parties.context(parties.client)) == (200, PAGE)
         assert time.monotonic() - began < 1
         while threads() > 0 and time.monotonic() - began < 10:
             for client in slow:
@@ -267,7 +267,7 @@ def test_silent_and_slow_handshakes_are_cut_off_and_others_are_answered(parties:
             time.sleep(0.05)
         assert time.monotonic() - began < 8
         assert silent.recv(1) == b""
-        assert got(running, context=parties.context(parties.client)) == (200, PAGE)
+        assert got(endpoint, context=parties.context(parties.client)) == (200, PAGE)
 
 
 @pytest.mark.parametrize(
