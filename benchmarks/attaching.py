@@ -212,8 +212,8 @@ def _attach(
                 deployment, by[who], curve = _attach_btpy(jvm, program, effort, clock)
                 items.append((deployment, curve))
             else:
-                (counts[who], done), stops = clock.during(lambda: reference.run(jvm.pid, who))
-                by[who] = replace(done, stops=stops)
+                (counts[who], result), stops = clock.during(lambda: reference.run(jvm.pid, who))
+                by[who] = replace(result, stops=stops)
                 time.sleep(effort.watched)
 
         order = (BTPY, *MODES)
@@ -326,18 +326,18 @@ class _Clock:
 def load_agent(pid: int, jar: Path, options: str) -> None:
     jcmd = javac().parent / "jcmd"
     command = [str(jcmd), str(pid), "JVMTI.agent_load", str(jar), f'"{options}"']
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0 or "return code: 0" not in done.stdout:
-        raise SystemExit(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != 0 or "return code: 0" not in result.stdout:
+        raise SystemExit(f"{' '.join(command)}: {result.stdout}{result.stderr}")
 
 
-def server_report(title: str, found: Sequence[Attached]) -> list[str]:
-    first = found[0]
+def server_report(title: str, figures: Sequence[Attached]) -> list[str]:
+    first = figures[0]
     tracer = {BTPY: BTPY, **MODES}
-    middle = sorted(found, key=lambda round_: round_.by[BTPY].calls)[len(found) // 2]
+    middle = sorted(figures, key=lambda round_: round_.by[BTPY].calls)[len(figures) // 2]
 
     def sample(value: Callable[[Attached], float]) -> Sample:
-        return Sample(tuple(map(value, found)))
+        return Sample(tuple(map(value, figures)))
 
     def row(
         title: str, value: Callable[[Retransformed], float], beside: Callable[[Retransformed], float] | None = None
@@ -354,7 +354,7 @@ def server_report(title: str, found: Sequence[Attached]) -> list[str]:
     return [
         f"**{title}.** WireMock with two clients in the same JVM, which takes {sample(lambda run: run.cores)} cores;"
         f" {first.methods:,} methods in"
-        f" {first.classes:,} loaded classes get two counters each. {len(found)} fresh JVMs measure all four columns in"
+        f" {first.classes:,} loaded classes get two counters each. {len(figures)} fresh JVMs measure all four columns in"
         f" turn. A test agent retransforms the same classes for the other three columns, {BATCH} classes a call:"
         " *identity* gives back the bytes that it gets, *woven before* the bytes that ASM wove in another JVM, and *ASM"
         " in the JVM* weaves in this JVM. *Until all is in* includes the attach for btpy; for the other columns it"
@@ -433,10 +433,10 @@ def narrow(jdk: int, effort: Effort) -> Narrow:
     return Narrow(loaded, deployment.classes, Sample(tuple(seconds)))
 
 
-def narrow_report(found: Narrow) -> list[str]:
+def narrow_report(figures: Narrow) -> list[str]:
     return [
-        f'**A narrow operation in any class.** `class="**"` with a FIELD_SET of one field, {found.classes:,} classes'
-        f" loaded: {found.seconds} s from the attach until the probe is in ({found.matched} class).",
+        f'**A narrow operation in any class.** `class="**"` with a FIELD_SET of one field, {figures.classes:,} classes'
+        f" loaded: {figures.seconds} s from the attach until the probe is in ({figures.matched} class).",
     ]
 
 

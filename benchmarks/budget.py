@@ -90,7 +90,7 @@ class Found:
         return [statistics.median(round_.share for round_ in rounds) for rounds in self.seconds]
 
 
-def run(way: Way, jdk: int, effort: Effort, found: Found) -> None:
+def run(way: Way, jdk: int, effort: Effort, figures: Found) -> None:
     program = compiled([JAVA / "Stepping.java"])
     with (
         ExitStack() as stack,
@@ -105,20 +105,20 @@ def run(way: Way, jdk: int, effort: Effort, found: Found) -> None:
         slices = [tuple(map(int, line.split()[1:])) for line in jvm.stdout if line.startswith("slice ")]
         if tracer is not None:
             tracer.stop()
-            found.said = [line for line in tracer.stderr if line.startswith("budget")]
+            figures.said = [line for line in tracer.stderr if line.startswith("budget")]
     for at in range(0, len(slices), SLICES):
         some = slices[at : at + SLICES]
         cpu = sum(sample[3] for sample in some)
         second = Second(1e6 * sum(sample[2] for sample in some) / cpu, cpu / sum(sample[4] for sample in some))
-        found.seconds[at // SLICES].append(second)
+        figures.seconds[at // SLICES].append(second)
 
 
 def btrace(scratch: Path) -> Way:
     return Way("a line for each hit, BTrace 2.2.6", flags=tuple(btrace_flags(scratch, "SteppingTrace")))
 
 
-def report(effort: Effort, found: dict[str, Found], origin: str) -> str:
-    plain = found[UNPROBED.name].work
+def report(effort: Effort, findings: dict[str, Found], origin: str) -> str:
+    plain = findings[UNPROBED.name].work
     hot = slice(effort.calm, effort.calm + effort.hot)
     lines = [
         origin,
@@ -131,10 +131,10 @@ def report(effort: Effort, found: dict[str, Found], origin: str) -> str:
         "| % of one core lost | calm | first hot second | worst hot second after it | hot, mean | calm again |",
         "|---|---|---|---|---|---|",
     ]
-    had = statistics.fmean(found[UNPROBED.name].share)
+    had = statistics.fmean(findings[UNPROBED.name].share)
     lines[2] += f" Without a probe the thread had {100 * had:.0f} % of a core: no more can be lost."
     curves = []
-    for name, seconds in found.items():
+    for name, seconds in findings.items():
         lost = [
             100 * (1 - work / without) * share
             for work, without, share in zip(seconds.work, plain, seconds.share, strict=True)
@@ -145,7 +145,7 @@ def report(effort: Effort, found: dict[str, Found], origin: str) -> str:
         lines.append(f"| {name} | " + " | ".join(f"{figure:.1f}" for figure in figures) + " |")
         curves.append(f"{name:40} " + " ".join(f"{percent:5.1f}" for percent in lost))
     lines += ["", "Second by second:", "", "```", *curves, "```"]
-    messages = found[LIMITED.name].said
+    messages = findings[LIMITED.name].said
     if messages:
         lines += ["", f"The lines of btpy in the last run of *{LIMITED.name}*:", "", "```", *messages, "```"]
     return "\n".join(lines)

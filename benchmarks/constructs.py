@@ -153,17 +153,17 @@ def compile_millis(effort: Effort, directory: Path) -> tuple[float, float]:
     script.write_text(hundred_lines(), encoding="utf-8")
     first, again = [], []
     for _ in range(effort.compiles):
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", COMPILE, str(script)], capture_output=True, text=True, check=True, cwd=ROOT
         )
-        cold, warm = map(float, done.stdout.split())
+        cold, warm = map(float, result.stdout.split())
         first.append(cold)
         again.append(warm)
     return statistics.median(first), statistics.median(again)
 
 
-def report(jdk: int, command: str, found: dict[str, Cost], compiled_in: tuple[float, float]) -> str:
-    clock = found[CLOCK].added
+def report(jdk: int, command: str, figures: dict[str, Cost], compiled_in: tuple[float, float]) -> str:
+    clock = figures[CLOCK].added
     lines = [
         results.origin(command, java(jdk)),
         "",
@@ -175,7 +175,7 @@ def report(jdk: int, command: str, found: dict[str, Cost], compiled_in: tuple[fl
         *(
             f"| {name} | {cost.before:.2f} | {cost.probed:.2f} | {cost.added:.2f} |"
             f" {f'{cost.added - clock:.2f}' if name in TIMED else ''} |"
-            for name, cost in found.items()
+            for name, cost in figures.items()
         ),
         "",
         "A script of 100 lines (20 probes at EXIT), from its text to handler classes for 40 bindings, CPU time:"

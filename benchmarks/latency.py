@@ -121,9 +121,9 @@ def _stat(path: Path) -> float:
 
 def row(load: Load, runs: Sequence[Run]) -> str:
     nanos = sorted(nano for run in runs for nano in run.nanos)
-    shown = [nanos[min(len(nanos) - 1, int(len(nanos) * share))] / 1e6 for share in (0.5, 0.9, 0.99)]
+    percentiles = [nanos[min(len(nanos) - 1, int(len(nanos) * share))] / 1e6 for share in (0.5, 0.9, 0.99)]
     client, agent = (statistics.median(getattr(run, side) for run in runs) for side in ("client", "agent"))
-    figures = " | ".join(f"{figure:.1f}" for figure in (*shown, nanos[-1] / 1e6))
+    figures = " | ".join(f"{figure:.1f}" for figure in (*percentiles, nanos[-1] / 1e6))
     return f"| {load.name} | {len(nanos)} | {figures} | {100 * client:.1f} % | {100 * agent:.1f} % |"
 
 

@@ -156,9 +156,9 @@ def _pending(pid: int, program: Program) -> Iterator[Session]:
             raise SystemExit(f"not all was put back: {receipt}")
 
 
-def storm_report(found: Storms) -> list[str]:
+def storm_report(figures: Storms) -> list[str]:
     def row(title: str, of: Callable[[Loaded], Sample], share: bool = False) -> str:
-        bare, traced, asm = of(found.bare), of(found.traced), of(found.asm)
+        bare, traced, asm = of(figures.bare), of(figures.traced), of(figures.asm)
         on_top = [
             f"{100 * (times_.median / bare.median - 1):.0f} %" if share else f"{times_.median - bare.median:.3f} ms"
             for times_ in (traced, asm)
@@ -166,7 +166,7 @@ def storm_report(found: Storms) -> list[str]:
         return f"| {title} | {bare} | {traced} | {on_top[0]} | {asm} | {on_top[1]} |"
 
     return [
-        f"**A program that only loads.** {found.classes:,} classes of a jar; {found.matching:,} match and get two"
+        f"**A program that only loads.** {figures.classes:,} classes of a jar; {figures.matching:,} match and get two"
         " counters in each method. *ASM*: an agent that puts these counters in with ASM while the class is loaded, and"
         " does nothing else.",
         "",
@@ -246,15 +246,15 @@ def _started(command: Sequence[str]) -> tuple[float, ...]:
         raise SystemExit(f"{command[0]} has not started: {process.communicate()[1]}")
 
 
-def start_report(found: Starts) -> list[str]:
+def start_report(figures: Starts) -> list[str]:
     def row(title: str, of: Callable[[Start], Sample]) -> str:
-        bare, traced, asm = of(found.bare), of(found.traced), of(found.asm)
+        bare, traced, asm = of(figures.bare), of(figures.traced), of(figures.asm)
         on_top = [f"{100 * (tool.median / bare.median - 1):.0f} %" for tool in (traced, asm)]
         return f"| {title} | {bare} | {traced} | {on_top[0]} | {asm} | {on_top[1]} |"
 
     return [
-        f"**A server that starts**, WireMock until it has answered a request: {found.classes:,} classes are loaded, of"
-        f" which {found.matching:,} match. Under `btpy run` main begins when the probes are in and what can be prewoven"
+        f"**A server that starts**, WireMock until it has answered a request: {figures.classes:,} classes are loaded, of"
+        f" which {figures.matching:,} match. Under `btpy run` main begins when the probes are in and what can be prewoven"
         " is woven.",
         "",
         "| s | by itself | with btpy | on top | with ASM | on top |",

@@ -95,12 +95,12 @@ def crowded(jdk: int) -> int:
     return heap_growth
 
 
-def table(found: dict[int, Footprint]) -> list[str]:
+def table(figures: dict[int, Footprint]) -> list[str]:
     lines = [
         "| JDK | heap beyond the buffers | metaspace | classes | heap with 100,003 threads | a firing | with a stack |"
     ]
     lines.append("|---|---|---|---|---|---|---|")
-    for jdk, measured in found.items():
+    for jdk, measured in figures.items():
         most = max(measured.firings[method] for method in NOTHING)
         threads = "–" if measured.threads is None else f"{measured.threads / (1 << 20):+.1f} MiB"
         lines.append(

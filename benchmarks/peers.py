@@ -248,13 +248,13 @@ def _running(command: Sequence[str]) -> Iterator[Target]:
         jvm.stop()
 
 
-def table(found: dict[str, list[Figures]]) -> str:
+def table(figures_by_peer: dict[str, list[Figures]]) -> str:
     """The time that each tool adds to a call, compared with a method without a tracer."""
-    rows = [name for name in WORKLOADS if name in found["nobody"][0]]
-    base = {name: statistics.median(round_[name] for round_ in found["nobody"]) for name in rows}
+    rows = [name for name in WORKLOADS if name in figures_by_peer["nobody"][0]]
+    base = {name: statistics.median(round_[name] for round_ in figures_by_peer["nobody"]) for name in rows}
     cost = {
         tool: {name: statistics.median(round_[name] for round_ in rounds) - base[name] for name in rounds[0]}
-        for tool, rounds in found.items()
+        for tool, rounds in figures_by_peer.items()
         if tool != "nobody"
     }
     lines = ["| ns a call | nobody | " + " | ".join(cost) + " |", "|---" * (len(cost) + 2) + "|"]

@@ -72,7 +72,7 @@ def measured(jdk: int, collector: str, megabytes: int, looks: int) -> Row:
     try:
         with target(jdk, "AttachingServer", "2", "0", classpath=[classes, jar], flags=flags) as jvm:
             time.sleep(WARM)
-            refused = sum(_refused(jvm) for _ in range(looks))
+            refusals = sum(_refused(jvm) for _ in range(looks))
             collected = _collected(jvm, jdk)
     except TargetError as error:
         if "OutOfMemoryError" not in str(error):
@@ -81,7 +81,7 @@ def measured(jdk: int, collector: str, megabytes: int, looks: int) -> Row:
     if collected is None:
         return row
     return Row(
-        jdk, collector, megabytes, looks, refused, collected.free / 1024, collected.needed(LOADED_CLASSES) / 1024
+        jdk, collector, megabytes, looks, refusals, collected.free / 1024, collected.needed(LOADED_CLASSES) / 1024
     )
 
 
@@ -134,13 +134,13 @@ def main() -> None:
         for collector in collectors
         for megabytes in MEGABYTES
     ]
-    attaches, refused = sum(row.looks for row in rows), sum(row.refused for row in rows)
+    attaches, refusals = sum(row.looks for row in rows), sum(row.refused for row in rows)
     false = sum(row.refused for row in rows if row.verdict == "**false**")
     text = "\n".join(
         [
             results.origin(f"python benchmarks/refusals.py --looks {options.looks}", java(25)),
             "",
-            f"{refused} of {attaches} attaches to WireMock under load were refused for the heap, {false} falsely.",
+            f"{refusals} of {attaches} attaches to WireMock under load were refused for the heap, {false} falsely.",
             "",
             *table(rows),
         ]

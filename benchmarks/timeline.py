@@ -53,10 +53,10 @@ def attached(pid: int) -> Steps:
         subprocess.run(command, check=True, capture_output=True)
         events: list[dict[str, Any]] = json.loads(Path(file.name).read_text())
     threads = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
-    shown = next(event["ts"] for event in events if event["name"] == FIRST_EVENT)
+    first_event = next(event["ts"] for event in events if event["name"] == FIRST_EVENT)
     spans: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for event in events:
-        if event["ph"] != "M" and event["ts"] <= shown:
+        if event["ph"] != "M" and event["ts"] <= first_event:
             spans[threads[event["tid"]], event["name"]].append(event)
     return {
         key: Span(min(span["ts"] for span in of) / 1000, sum(span.get("dur", 0) for span in of) / 1000)

@@ -93,12 +93,12 @@ def run(contender: Contender, corpus: Path, task: str, passes: int = 1) -> Run:
     command = [*contender.command, str(corpus), str(passes), task + (contender.suffix if weaving else "")]
     before = os.times()
     begin = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **contender.environment})
+    result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **contender.environment})
     seconds = time.monotonic() - begin
     after = os.times()
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
-    rounds = [list(map(int, line.split()[1:])) for line in done.stdout.splitlines() if line.startswith("round ")]
+    if result.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} failed:\n{result.stderr}")
+    rounds = [list(map(int, line.split()[1:])) for line in result.stdout.splitlines() if line.startswith("round ")]
     last = rounds[passes // 2 :]
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
     inside = statistics.median(run_[0] for run_ in last) / 1e9

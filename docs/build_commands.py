@@ -26,9 +26,9 @@ def page() -> str:
     parts = [_HEAD, "## btpy PID|NAME", _usage(main), _prose(main.about), _options(main.options), _examples(main)]
     for name in commands.NAMES:
         command = commands.command(name)
-        own = tuple(option for option in command.options if option not in main.options)
-        parts += [f"## btpy {name}", _usage(command), _prose(command.about), _options(own)]
-        if len(own) < len(command.options):
+        options = tuple(option for option in command.options if option not in main.options)
+        parts += [f"## btpy {name}", _usage(command), _prose(command.about), _options(options)]
+        if len(options) < len(command.options):
             parts.append("The other options are those of [btpy PID|NAME](#btpy-pidname).")
         parts.append(_examples(command))
     rows = [f"| {code} | {meaning.replace('|', '&#124;')} |" for code, meaning in commands.EXIT_CODES.items()]

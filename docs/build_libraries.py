@@ -58,8 +58,8 @@ def _parameters(script: nodes.Script) -> list[str]:
     for parameter in parameters:
         if parameter is not None:
             default = shown_default(parameter)
-            shown = f"<code>{_escaped(default)}</code>" if default else "required"
-            rows.append(f"| <code>--{parameter.name}</code> | {shown} | {_escaped(parameter.help)} |")
+            cell = f"<code>{_escaped(default)}</code>" if default else "required"
+            rows.append(f"| <code>--{parameter.name}</code> | {cell} | {_escaped(parameter.help)} |")
     return ["\n".join(["| option | default | |", "|---|---|---|", *rows])] if rows else []
 
 
@@ -73,9 +73,9 @@ def _probes(name: str, script: nodes.Script) -> list[str]:
                 for argument in annotation.arguments
                 if isinstance(argument.value, nodes.Literal)
             }
-            shown = ", ".join(f"`{value}`" for value in values)
+            cell = ", ".join(f"`{value}`" for value in values)
             doc, tested = (_escaped(str(notes.get(note, ""))) for note in ("Doc", "Tested"))
-            rows.append(f"| `{name}.{probe.name.text}` | {doc} | {shown} | {tested} |")
+            rows.append(f"| `{name}.{probe.name.text}` | {doc} | {cell} | {tested} |")
     return ["\n".join(["| probe | it fires when | values | tested with |", "|---|---|---|---|", *rows])] if rows else []
 
 

@@ -32,9 +32,9 @@ def page() -> str:
         command = commands.command(name)
         lines += [f".SS {_plain(f'btpy {name}')}", *_text(f"{command.summary[0].upper()}{command.summary[1:]}.")]
         lines += [*_synopsis(command), ".PP", *_text(command.about)]
-        own = [option for option in command.options if option not in main.options]
-        lines += [line for option in own for line in _option(option)]
-        if len(own) < len(command.options):
+        options = [option for option in command.options if option not in main.options]
+        lines += [line for option in options for line in _option(option)]
+        if len(options) < len(command.options):
             lines += [".PP", "Further options are those of tracing, above."]
         lines += _examples(command)
     lines += [".SH EXIT STATUS"]

@@ -109,8 +109,8 @@ def main() -> None:
                 lines = _MANY_LINES if play is call_tree else LINES
                 with terminal(command, columns=COLUMNS, lines=lines, env=variables) as screen:
                     play(screen)
-                    shown = screen.text(styled=True)
-                (pictures / f"{name}.svg").write_text(picture(shown, name), encoding="utf-8")
+                    text = screen.text(styled=True)
+                (pictures / f"{name}.svg").write_text(picture(text, name), encoding="utf-8")
     finally:
         shop.stop()
 

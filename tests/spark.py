@@ -59,8 +59,12 @@ def spark(directory: Path) -> Iterator[Engine]:
     settings = {**_SETTINGS, "spark.btpy.directory": directory}
     command = [environment(), Path(__file__).parent / "spark_process.py"]
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYTHON"))}
-    own = {"JAVA_HOME": str(javac().resolve().parent.parent)}  # the runtimes of tests lack jdk.incubator.vector
-    with engine([*command, *(f"{name}={value}" for name, value in settings.items())], {**variables, **own}) as database:
+    java_variables = {
+        "JAVA_HOME": str(javac().resolve().parent.parent)
+    }  # the runtimes of tests lack jdk.incubator.vector
+    with engine(
+        [*command, *(f"{name}={value}" for name, value in settings.items())], {**variables, **java_variables}
+    ) as database:
         yield database
 
 

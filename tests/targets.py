@@ -90,10 +90,10 @@ class Target:
                     self._read += 1
                     if fits(line):
                         return line
-                left = deadline - time.monotonic()
-                if left <= 0 or (self.process.poll() is not None and not self._readers[0].is_alive()):
+                seconds = deadline - time.monotonic()
+                if seconds <= 0 or (self.process.poll() is not None and not self._readers[0].is_alive()):
                     raise TargetError(self._report(f"no line {wanted!r}"))
-                self._changed.wait(min(left, 0.2))
+                self._changed.wait(min(seconds, 0.2))
 
     def send(self, line: str = "") -> None:
         """Writes one line to its stdin; a program at its gate waits for one."""
@@ -133,8 +133,8 @@ class Target:
 
     def _report(self, problem: str) -> str:
         status = f"exit status {self.process.poll()}"
-        printed = ["--- stdout", *self._lines[-200:], "--- stderr", *self._errors[-200:]]
-        return "\n".join([f"{problem} from: {' '.join(self.command)}", status, *printed])
+        output = ["--- stdout", *self._lines[-200:], "--- stderr", *self._errors[-200:]]
+        return "\n".join([f"{problem} from: {' '.join(self.command)}", status, *output])
 
 
 @contextmanager

@@ -60,10 +60,10 @@ class Tracer:
                 for record in self.records:
                     if record["type"] == kind:
                         return record
-                left = deadline - time.monotonic()
-                if left <= 0 or (self.process.poll() is not None and not self._readers[0].is_alive()):
+                seconds = deadline - time.monotonic()
+                if seconds <= 0 or (self.process.poll() is not None and not self._readers[0].is_alive()):
                     raise TracerError(self._report(f"no {kind!r} record"))
-                self._changed.wait(min(left, 0.2))
+                self._changed.wait(min(seconds, 0.2))
 
     def wait_for_printed(self, count: int, patience: float = PATIENCE) -> None:
         """Waits until this number of lines has been printed. Raises TracerError when they do not come."""

@@ -145,12 +145,12 @@ class Client:
         finally:
             self.connection.settimeout(PATIENCE)
 
-    def serve_until(self, done: Callable[[], bool]) -> None:
-        """Weave and ping until ``done``; other messages are kept."""
+    def serve_until(self, condition: Callable[[], bool]) -> None:
+        """Weave and ping until ``condition()`` is true; other messages are kept."""
         deadline = time.monotonic() + PATIENCE
         self.connection.settimeout(0.05)
         try:
-            while not done():
+            while not condition():
                 assert time.monotonic() < deadline, f"not done; {self.unasked}"
                 try:
                     message = self.read()
@@ -178,9 +178,9 @@ class Client:
 
     def answer(self, question: ClassBytes, woven: bytes | None) -> None:
         verdict = Verdict.UNCHANGED if woven is None else Verdict.WOVEN
-        shown = fingerprint(question.data)
+        digest = fingerprint(question.data)
         sites = self.sites(question) if woven is not None else ()
-        self.send(Woven(question.request, shown, verdict, self.handlers, sites, woven or b""))
+        self.send(Woven(question.request, digest, verdict, self.handlers, sites, woven or b""))
 
     def call(self, kind: type[M], build: Callable[[int], Message]) -> M:
         self._request += 1

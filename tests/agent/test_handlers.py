@@ -135,8 +135,8 @@ def test_maps_stacks_and_exits_keep_their_place_among_the_records(
         assert [item for item in order if item[0] != "stacks"] == [(7, 1), ("map", 8), (7, 2), (9, 5)]
         assert order.index(("stacks", 0)) < order.index(("map", 8))
         maps = client.call(Maps, lambda request: Snapshot(request, (0,)))
-        printed = next(message for message in client.unasked if isinstance(message, Map))
-        assert maps.contents == printed.contents
+        map_ = next(message for message in client.unasked if isinstance(message, Map))
+        assert maps.contents == map_.contents
 
 
 def test_a_timer_fires_until_classes_are_put_back_and_end_probes_still_run(

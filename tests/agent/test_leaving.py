@@ -253,8 +253,8 @@ def test_two_sessions_on_one_class_leave_in_any_order(jdk: int, subject: Subject
             receipt = leaves.restore()
             assert (receipt.woven, receipt.restored, receipt.not_restored) == (1, 1, ())
             leaves.detach()
-        left = "Base says woven!" if stays is two else "Base SAYS plain!"
-        assert answer(program, "base") == left
+        text = "Base says woven!" if stays is two else "Base SAYS plain!"
+        assert answer(program, "base") == text
         receipt = stays.restore()
         assert (receipt.woven, receipt.restored, receipt.not_restored) == (1, 1, ())
         assert answer(program, "base") == "Base says plain!"

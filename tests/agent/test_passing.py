@@ -23,6 +23,6 @@ def test_classes_that_load_unwoven_are_found_later(tmp_path: Path) -> None:
     sources = ["-sourcepath", f"{SOURCES}:{tmp_path}", str(tmp_path / "Build.java"), str(driver)]
     subprocess.run([*javac_command(), *options, "-d", str(tmp_path), *sources], check=True, capture_output=True)
     command = [str(java(17)), *EXPORT, f"-Xbootclasspath/a:{tmp_path}", "btpy.agent.Passing"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    result = dict(line.split() for line in done.stdout.splitlines())
+    process = subprocess.run(command, check=True, capture_output=True, text=True)
+    result = dict(line.split() for line in process.stdout.splitlines())
     assert result == {"other": "false", "agent": "true", "own": "false", "failed": "true", "full": "true"}

@@ -111,9 +111,9 @@ def test_a_class_that_the_jvm_refuses_is_reported_alone(subject: Subject, attach
         assert client.restore().restored == 1
 
 
-def counted_prewoven(shown: bytes, class_id: int, slot: int) -> tuple[PrewovenMethods, bytes]:
+def counted_prewoven(data: bytes, class_id: int, slot: int) -> tuple[PrewovenMethods, bytes]:
     """A call at the entry of all methods, prewoven into the bytes that the JVM shows, and the expected class file."""
-    file = ClassFile.parse(shown)
+    file = ClassFile.parse(data)
     fire = Handler("java/lang/Math", "abs", "(I)I")  # any static method
     plan = ClassPlan(
         file.name,

@@ -97,9 +97,9 @@ def test_a_host_that_has_not_begun_is_left_at_the_end() -> None:
     with running("exec sleep 600", "web", "db", fan_out=1) as connected:
         list(connected.turn(0.05))
         connected.stop()
-        (left,) = until(connected, HostEnded)
-    assert isinstance(left, HostEnded)
-    assert (left.host, left.status) == ("web", -15)
+        (end,) = until(connected, HostEnded)
+    assert isinstance(end, HostEnded)
+    assert (end.host, end.status) == ("web", -15)
 
 
 def test_a_host_that_keeps_its_connection_open_is_left_after_a_while() -> None:

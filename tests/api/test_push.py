@@ -30,9 +30,9 @@ def test_the_copy_runs_on_a_plain_python(copy: push.Copy, tmp_path: Path) -> Non
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from btpy.cli.main import main; sys.exit(main(['node']))"
     )
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], stdin=subprocess.DEVNULL, capture_output=True)
-    assert done.stdout == b""
-    assert b"no request came on standard input" in done.stderr
+    result = subprocess.run([sys.executable, "-I", "-S", "-c", code], stdin=subprocess.DEVNULL, capture_output=True)
+    assert result.stdout == b""
+    assert b"no request came on standard input" in result.stderr
 
 
 def test_the_same_files_give_the_same_copy(copy: push.Copy) -> None:
@@ -53,11 +53,11 @@ exec(eval(open(0, 'rb', 0, closefd=False).readline()))
 
 
 def test_an_old_python_is_reported(copy: push.Copy, tmp_path: Path) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-I", "-S", "-c", OLD], input=copy.steps, capture_output=True, env={"PATH": str(tmp_path)}
     )
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr == b"btpy: this host has Python 3.9.2, and btpy needs Python 3.11 or later\n"
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert result.stderr == b"btpy: this host has Python 3.9.2, and btpy needs Python 3.11 or later\n"
 
 
 def test_an_old_python_starts_a_newer_one(copy: push.Copy, tmp_path: Path) -> None:
@@ -69,11 +69,11 @@ def test_an_old_python_starts_a_newer_one(copy: push.Copy, tmp_path: Path) -> No
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     path = f"relative:{tmp_path}:/usr/bin:/bin"
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-I", "-S", "-c", OLD], input=copy.steps, capture_output=True, env={"PATH": path}
     )
-    assert done.returncode == 0, done.stderr
-    first, rest = done.stdout.split(b"\n", 1)
+    assert result.returncode == 0, result.stderr
+    first, rest = result.stdout.split(b"\n", 1)
     assert first == b"newer -I -S -c exec(eval(open(0,'rb',0,closefd=False).readline()))"
     assert rest == copy.steps.split(b"\n", 1)[1]
 
@@ -94,8 +94,8 @@ def test_a_copy_is_sent_once_and_compared_with_its_checksum(copy: push.Copy, tmp
         assert (failed.returncode, failed.stdout) == (1, push_node.NEEDED)
         assert reason in failed.stderr
         assert list(tmp_path.iterdir()) == []
-    done = unpacked(tmp_path, copy.data, digest, size)
-    assert done.stdout == push_node.NEEDED + f"{tmp_path / digest}\n".encode(), done.stderr
+    result = unpacked(tmp_path, copy.data, digest, size)
+    assert result.stdout == push_node.NEEDED + f"{tmp_path / digest}\n".encode(), result.stderr
     again = unpacked(tmp_path, b"", digest, size)
     assert again.stdout == push_node.PRESENT + f"{tmp_path / digest}\n".encode(), again.stderr
     assert [path.name for path in tmp_path.iterdir()] == [digest]

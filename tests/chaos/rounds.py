@@ -159,8 +159,8 @@ class Server:
             assert time.monotonic() < deadline, f"{threads} are still there"
             time.sleep(0.02)
         assert self.hashes() == self._hashes, "a class is not what it was"
-        printed = [line for line in self.target.stderr if EXHAUSTED not in line]
-        assert printed == [], printed
+        lines = [line for line in self.target.stderr if EXHAUSTED not in line]
+        assert lines == [], lines
         assert not self._log.exists(), self._log.read_text()[:2000]
 
     def kill(self) -> None:
@@ -325,15 +325,15 @@ class Chaos:
         with self._session() as session:
             self._loaded(session)
             times: list[int] = []
-            printed = 0
+            count = 0
             for _ in range(4):
                 self._server.clock.jump(self._random.choice(JUMPS))
-                before, deadline = printed, time.monotonic() + PATIENCE
-                while printed < before + 2:
+                before, deadline = count, time.monotonic() + PATIENCE
+                while count < before + 2:
                     assert time.monotonic() < deadline, "the timer stands still"
                     for item in session.delivery.items(0.1):
                         if isinstance(item, PrintedMaps):
-                            printed += 1
+                            count += 1
                             times.append(item.nano_time)
                 time.sleep(moment / 10)
             assert times == sorted(times), times

@@ -63,9 +63,9 @@ def call_all(runner: Path, tmp_path: Path) -> Callable[..., dict[str, str]]:
             (tmp_path / f"{name}.class").write_bytes(data)
         names = [name for name, _ in classes]
         command = [str(java(jdk)), "-Xverify:all", "-Xmx256m", "-cp", f"{runner}:{tmp_path}", "CallAll", *names]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stderr
-        return dict(line.split(" = ", 1) for line in done.stdout.splitlines())
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert result.returncode == 0, result.stderr
+        return dict(line.split(" = ", 1) for line in result.stdout.splitlines())
 
     return run
 

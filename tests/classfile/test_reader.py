@@ -93,7 +93,7 @@ def test_parameter_names(
 def test_damaged_class_files_are_refused_and_nothing_else(directory: Path) -> None:
     """Cuts and changes bytes: every question about the class is answered with a value or a ClassFileError."""
     chance = random.Random(4)
-    refused = read = 0
+    refusals = read = 0
     for path in sorted(directory.glob("*.class")):
         data = path.read_bytes()
         for _ in range(400):
@@ -104,8 +104,8 @@ def test_damaged_class_files_are_refused_and_nothing_else(directory: Path) -> No
                 inspect(bytes(damaged))
                 read += 1
             except ClassFileError:
-                refused += 1
-    assert refused > 200
+                refusals += 1
+    assert refusals > 200
     assert read > 200
 
 

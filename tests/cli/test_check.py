@@ -20,14 +20,14 @@ BAD = "Inspected::look @return when arg0.piecess > 3 { print(1); }"
 
 
 def check(text: str, *arguments: str) -> tuple[int, str, str]:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "btpy", "check", "-", *arguments],
         input=text,
         capture_output=True,
         text=True,
         timeout=120,
     )
-    return done.returncode, done.stdout, done.stderr
+    return result.returncode, result.stdout, result.stderr
 
 
 @pytest.fixture(scope="module")
@@ -51,16 +51,16 @@ def test_against_class_files(classes: str) -> None:
 
 
 def test_the_text_of_the_command_line(classes: str) -> None:
-    shown = btpy("check", "-e", GOOD, "--cp", classes)
-    assert shown.stderr == "<command line>: 1 probe, 0 maps, no errors; 1 method in 1 class\n"
+    result = btpy("check", "-e", GOOD, "--cp", classes)
+    assert result.stderr == "<command line>: 1 probe, 0 maps, no errors; 1 method in 1 class\n"
     assert btpy("check", "-e", BAD, "--cp", classes).returncode == 2
     assert btpy("check").stderr.startswith("error: no program\n  = help: FILE.bt, ")
     assert btpy("check", "-e", GOOD, "a.bt").stderr == "error: a program is given twice: a.bt and -e\n"
 
 
 def test_the_flag_of_a_run_asks_no_jvm() -> None:
-    shown = btpy("4711", "-e", GOOD, "--check")
-    assert (shown.returncode, shown.stderr) == (0, "<command line>: 1 probe, 0 maps, no errors\n")
+    result = btpy("4711", "-e", GOOD, "--check")
+    assert (result.returncode, result.stderr) == (0, "<command line>: 1 probe, 0 maps, no errors\n")
     assert btpy("4711", "-e", "A::b { print( }", "--check").returncode == 2
 
 

@@ -232,22 +232,22 @@ def test_standard_error_may_be_closed(program: Target, tmp_path: Path, closed: s
     """No file opened later may get the number of the closed output: messages would go to the target, or into a file."""
     path = tmp_path / "run.btz"
     line = shlex.join(command(program.pid, "-e", "@OnBegin { print(7); exit(3); }", "--record", path))
-    done = run(f"{line} {closed}")
-    assert (done.returncode, done.stdout) == (3, "7\n"), done.stderr
+    result = run(f"{line} {closed}")
+    assert (result.returncode, result.stdout) == (3, "7\n"), result.stderr
     assert run(shlex.join(command("replay", path))).stdout == "7\n"
 
 
 def test_standard_error_of_a_run_that_writes_nothing_may_be_closed(program: Target) -> None:
     line = shlex.join(command(program.pid, "-e", COUNTS))
-    done = run(f"set -o pipefail; {line} 2>&- | sleep 3")
-    assert done.returncode == BROKEN_PIPE
+    result = run(f"set -o pipefail; {line} 2>&- | sleep 3")
+    assert result.returncode == BROKEN_PIPE
     call(program, 3)
     assert sessions(program) == []
 
 
 def test_without_standard_output_btpy_attaches_to_no_jvm(program: Target) -> None:
-    done = run(f"{shlex.join(command(program.pid, '-e', COUNTS))} >&-")
-    assert (done.returncode, done.stderr) == (1, "error: cannot write standard output: it is closed\n")
+    result = run(f"{shlex.join(command(program.pid, '-e', COUNTS))} >&-")
+    assert (result.returncode, result.stderr) == (1, "error: cannot write standard output: it is closed\n")
     files = run(f"{shlex.join(command(program.pid, '-e', '@OnTimer(50ms) { exit(3); }', '-o', '/dev/null'))} >&-")
     assert files.returncode == 3, files.stderr
 
@@ -256,7 +256,7 @@ def test_a_file_of_commands(program: Target, tmp_path: Path) -> None:
     path = tmp_path / "commands"
     path.write_text(f"{COUNTS}\n" + ":probes\n" * 200)
     line = shlex.join(command(program.pid, "--repl-script", path))
-    done = run(f"{line} | head -n 1; exit ${{PIPESTATUS[0]}}")
-    assert (done.returncode, done.stderr) == (BROKEN_PIPE, "")
+    result = run(f"{line} | head -n 1; exit ${{PIPESTATUS[0]}}")
+    assert (result.returncode, result.stderr) == (BROKEN_PIPE, "")
     call(program, 3)
     assert sessions(program) == []

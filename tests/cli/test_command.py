@@ -28,11 +28,11 @@ def btpy(*arguments: str | int | Path, stdin: str = "", **environment: str) -> s
 
 
 def test_help_is_on_standard_output() -> None:
-    shown = btpy("--help")
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.startswith("usage: btpy PID|NAME FILE.bt")
+    result = btpy("--help")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("usage: btpy PID|NAME FILE.bt")
     for word in ("btpy ps", "btpy check", "btpy demo", "--for", "--hits", "--append"):
-        assert word in shown.stdout
+        assert word in result.stdout
     assert btpy("ps", "--help").stdout.startswith("usage: btpy ps [-a] [--json]")
     assert btpy("--version").stdout.startswith("btpy ")
 
@@ -83,9 +83,9 @@ def test_help_needs_nothing_heavy() -> None:
     ],
 )
 def test_mistakes_on_the_command_line(arguments: list[str], message: str) -> None:
-    shown = btpy(*arguments)
-    assert (shown.returncode, shown.stdout) == (2, "")
-    assert shown.stderr.splitlines()[0] == message
+    result = btpy(*arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.splitlines()[0] == message
 
 
 def test_a_pid_after_the_library_gets_the_right_order() -> None:
@@ -112,9 +112,9 @@ def test_a_pid_after_the_library_gets_the_right_order() -> None:
 def test_files_that_are_no_scripts(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "a.bt"
     path.write_bytes(data)
-    shown = btpy("check", path)
-    assert shown.returncode == 2
-    assert shown.stderr.splitlines()[0] == f"error: {path} {message}"
+    result = btpy("check", path)
+    assert result.returncode == 2
+    assert result.stderr.splitlines()[0] == f"error: {path} {message}"
 
 
 def test_check_finds_errors_and_their_places() -> None:
@@ -155,11 +155,11 @@ def test_a_name_that_two_jvms_have_is_no_name(tmp_path: Path) -> None:
     )
     subprocess.run([*javac_command(), "--release", "11", "-d", str(tmp_path), str(source)], check=True)
     with target(17, "Twin", classpath=[tmp_path]) as one, target(17, "Twin", classpath=[tmp_path]) as other:
-        shown = btpy("Twin", "-e", "A::b @entry {}")
-        assert shown.returncode == 3
-        assert shown.stderr.startswith("error[BT512]: 2 JVMs match 'Twin'")
-        assert str(one.pid) in shown.stderr
-        assert str(other.pid) in shown.stderr
+        result = btpy("Twin", "-e", "A::b @entry {}")
+        assert result.returncode == 3
+        assert result.stderr.startswith("error[BT512]: 2 JVMs match 'Twin'")
+        assert str(one.pid) in result.stderr
+        assert str(other.pid) in result.stderr
         listed = {json.loads(line)["pid"]: json.loads(line) for line in btpy("ps", "--json").stdout.splitlines()}
         assert listed[one.pid]["main"] == "Twin"
         assert listed[one.pid]["attachable"] is True
@@ -172,6 +172,6 @@ def test_a_name_that_two_jvms_have_is_no_name(tmp_path: Path) -> None:
 def test_check_expand_prints_the_long_forms(tmp_path: Path) -> None:
     script = tmp_path / "a.bt"
     script.write_text("a.B::c @exit { print(1) }", encoding="utf-8")
-    shown = btpy("check", "--expand", script)
-    assert shown.stdout == '@OnMethod(class="a.B", method="c", location=EXIT)\n{ print(1) }\n'
-    assert (shown.returncode, shown.stderr) == (0, f"{script}: 1 probe, 0 maps, no errors\n")
+    result = btpy("check", "--expand", script)
+    assert result.stdout == '@OnMethod(class="a.B", method="c", location=EXIT)\n{ print(1) }\n'
+    assert (result.returncode, result.stderr) == (0, f"{script}: 1 probe, 0 maps, no errors\n")

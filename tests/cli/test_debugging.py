@@ -40,30 +40,30 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def stages(target: Target, script: Path, wanted: str) -> dict[str, list[str]]:
     """The lines on standard error, by the stage that they begin with."""
-    shown = btpy(target.pid, script, "-q", "-d", wanted)
-    assert shown.returncode == 0, shown.stderr
+    result = btpy(target.pid, script, "-q", "-d", wanted)
+    assert result.returncode == 0, result.stderr
     lines: dict[str, list[str]] = {}
-    for line in shown.stderr.splitlines():
+    for line in result.stderr.splitlines():
         stage, _, rest = line.partition("| ")
         lines.setdefault(stage, []).append(rest)
     return lines
 
 
 def test_every_stage_shows_its_work(target: Target, script: Path) -> None:
-    shown = stages(target, script, "all")
-    assert set(shown) == set(STAGES)
-    assert shown["ast"][0].startswith("Import ")
-    assert not any(line.lstrip().startswith("Function ") for line in shown["ast"])  # the text is in the library
-    assert shown["link"][0] == "0 step"
-    assert any(line.startswith("  Function ") for line in shown["link"])
-    assert any("Literal" in line and "value=3" in line for line in shown["link"])  # replaces the parameter
-    assert shown["check"][0].startswith("probe 0 step MethodAttachment(")
-    assert any(line.startswith("Map(id=0, name='n', kind=<MapKind.COUNT") for line in shown["check"])
-    assert any("Counted" in line for line in shown["plan"])
-    assert any("invokestatic" in line for line in shown["bytecode"])
-    assert any(line.startswith("Farewell(") for line in shown["agent"])
-    assert any("→" in line for line in shown["wire"])
-    assert any("←" in line for line in shown["wire"])
+    lines = stages(target, script, "all")
+    assert set(lines) == set(STAGES)
+    assert lines["ast"][0].startswith("Import ")
+    assert not any(line.lstrip().startswith("Function ") for line in lines["ast"])  # the text is in the library
+    assert lines["link"][0] == "0 step"
+    assert any(line.startswith("  Function ") for line in lines["link"])
+    assert any("Literal" in line and "value=3" in line for line in lines["link"])  # replaces the parameter
+    assert lines["check"][0].startswith("probe 0 step MethodAttachment(")
+    assert any(line.startswith("Map(id=0, name='n', kind=<MapKind.COUNT") for line in lines["check"])
+    assert any("Counted" in line for line in lines["plan"])
+    assert any("invokestatic" in line for line in lines["bytecode"])
+    assert any(line.startswith("Farewell(") for line in lines["agent"])
+    assert any("→" in line for line in lines["wire"])
+    assert any("←" in line for line in lines["wire"])
 
 
 def test_only_the_requested_stages_are_shown(target: Target, script: Path) -> None:
@@ -71,6 +71,6 @@ def test_only_the_requested_stages_are_shown(target: Target, script: Path) -> No
 
 
 def test_a_stage_that_does_not_exist_is_named(target: Target, script: Path) -> None:
-    shown = btpy(target.pid, script, "-d", "linked")
-    assert shown.returncode == 2
-    assert "error: -d linked is not a stage\n  = help: stages: ast, link, check, plan, bytecode" in shown.stderr
+    result = btpy(target.pid, script, "-d", "linked")
+    assert result.returncode == 2
+    assert "error: -d linked is not a stage\n  = help: stages: ast, link, check, plan, bytecode" in result.stderr

@@ -39,9 +39,9 @@ def failing(target: Any, method: AttachMethod = AttachMethod.AUTO) -> Step:
 @all_jdks_and_8
 def test_a_sound_jvm_passes_and_is_left_clean(jdk: int, golden: Golden) -> None:
     with counted(jdk) as target:
-        shown = btpy("doctor", target.pid)
-        assert shown.returncode == 0, shown.stdout
-    text = re.sub(rf"(?<![\d.]){target.pid}(?![\d.])", "PID", shown.stdout)
+        result = btpy("doctor", target.pid)
+        assert result.returncode == 0, result.stdout
+    text = re.sub(rf"(?<![\d.]){target.pid}(?![\d.])", "PID", result.stdout)
     text = re.sub(r"\d+ (ms|classes|idle)|(?<=loaders     )\d+", "N", re.sub(r"(JDK|Java) [\d.]+", r"\1 V", text))
     text = re.sub(r"[\d.]+ MB", "N MB", text)
     text = re.sub(r"(own Java +|build )[/\w][^\s;]*", r"\1X", text)
@@ -49,7 +49,7 @@ def test_a_sound_jvm_passes_and_is_left_clean(jdk: int, golden: Golden) -> None:
     text = re.sub(r"JDK V, .*", "JDK V, VM", text)
     text = re.sub(r"(?<=limits            ).*", "LIMITS", text)  # limits of the machine and its control groups
     if jdk == 17:
-        golden.check("cli/doctor.txt", text + "---\n" + shown.stderr)
+        golden.check("cli/doctor.txt", text + "---\n" + result.stderr)
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_a_sound_jvm_passes_and_is_left_clean(jdk: int, golden: Golden) -> None:
 )
 def test_a_jvm_started_not_to_be_traced(flag: str, step: str, code: str) -> None:
     with counted(17, flag) as target:
-        shown = btpy("doctor", target.pid, "--json")
-        assert shown.returncode == 3
-        steps = [json.loads(line) for line in shown.stdout.splitlines()]
+        result = btpy("doctor", target.pid, "--json")
+        assert result.returncode == 3
+        steps = [json.loads(line) for line in result.stdout.splitlines()]
         (failed,) = [step for step in steps if step["outcome"] == "failed"]
         assert (failed["step"], failed["code"]) == (step, code)
         assert failed["help"]
         assert [step["outcome"] for step in steps].count("not tested") == len(steps) - steps.index(failed) - 1
-        assert f"“{step}” failed" in shown.stderr
+        assert f"“{step}” failed" in result.stderr
 
 
 def test_a_stopped_jvm() -> None:
@@ -85,10 +85,10 @@ def test_a_stopped_jvm() -> None:
 def test_no_such_process_and_no_jvm() -> None:
     assert (failing(UNUSED_PID).name, failing(UNUSED_PID).code) == ("process", "BT502")
     assert (failing("no.such.Main").name, failing("no.such.Main").code) == ("process", "BT511")
-    shown = btpy("doctor", os.getpid())
-    assert shown.returncode == 3
-    assert re.search(r"^FAIL  JVM .* is not a JVM: it has no libjvm.so \[BT504\]$", shown.stdout, re.MULTILINE)
-    assert "→ btpy ps lists the JVMs" in shown.stdout
+    result = btpy("doctor", os.getpid())
+    assert result.returncode == 3
+    assert re.search(r"^FAIL  JVM .* is not a JVM: it has no libjvm.so \[BT504\]$", result.stdout, re.MULTILINE)
+    assert "→ btpy ps lists the JVMs" in result.stdout
 
 
 def test_the_jvm_of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,8 +110,8 @@ def test_openj9(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_stale_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     with counted(17) as target:
         path = Path("/tmp") / f".java_pid{target.pid}"
-        with socket.socket(socket.AF_UNIX) as left:
-            left.bind(str(path))
+        with socket.socket(socket.AF_UNIX) as stale_socket:
+            stale_socket.bind(str(path))
 
         def refuse(path: Path, missing_ok: bool = False) -> None:
             raise PermissionError(1, "Operation not permitted")
@@ -172,11 +172,11 @@ def test_a_full_tmp(mount: str, outcome: str) -> None:
         names = fill if "inodes" in mount else fill.partition(";")[0]
         subprocess.run([*inside, "sh", "-c", names], check=False)
         command = [*inside, sys.executable, "-m", "btpy", "doctor", str(target.pid)]
-        shown = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert outcome in shown.stdout, shown.stdout + shown.stderr
-        assert "no space left on device" in shown.stdout
-        assert "free some space: df -h /tmp; df -i /tmp" in shown.stdout
-        assert shown.returncode == (3 if outcome.startswith("FAIL") else 0)
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert outcome in result.stdout, result.stdout + result.stderr
+        assert "no space left on device" in result.stdout
+        assert "free some space: df -h /tmp; df -i /tmp" in result.stdout
+        assert result.returncode == (3 if outcome.startswith("FAIL") else 0)
         if outcome.startswith("FAIL"):
             command = [
                 *inside,
@@ -189,8 +189,8 @@ def test_a_full_tmp(mount: str, outcome: str) -> None:
                 str(target.pid),
                 "Counted",
             ]
-            shown = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert (shown.returncode, "no free inodes" in shown.stderr) == (3, True), shown.stderr
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert (result.returncode, "no free inodes" in result.stderr) == (3, True), result.stderr
 
 
 def test_other_agents_are_named() -> None:

@@ -25,25 +25,25 @@ def shop() -> Iterator[Target]:
 @pytest.mark.parametrize("code", [explanation.code for explanation in ABOUT_CLASSES])
 def test_examples_about_classes(code: str, shop: Target) -> None:
     explained = explanations()[code]
-    shown = btpy(str(shop.pid), "-e", explained.fails, "--for", "1s")
-    if f"warning[{code}]" in shown.stderr:  # the rest of the probe can work
-        assert shown.returncode == 0, shown.stderr
+    result = btpy(str(shop.pid), "-e", explained.fails, "--for", "1s")
+    if f"warning[{code}]" in result.stderr:  # the rest of the probe can work
+        assert result.returncode == 0, result.stderr
     else:
-        assert shown.returncode == 4, shown.stderr
-        assert f"error[{code}]" in shown.stderr
+        assert result.returncode == 4, result.stderr
+        assert f"error[{code}]" in result.stderr
     if explained.works:
-        shown = btpy(str(shop.pid), "-e", explained.works, "--for", "100ms")
-        assert shown.returncode == 0, shown.stderr
-        assert f"[{code}]" not in shown.stderr
-        assert "error" not in shown.stderr.splitlines()[0]
+        result = btpy(str(shop.pid), "-e", explained.works, "--for", "100ms")
+        assert result.returncode == 0, result.stderr
+        assert f"[{code}]" not in result.stderr
+        assert "error" not in result.stderr.splitlines()[0]
 
 
 @pytest.mark.parametrize("given", ["BT101", "bt101", "101", "error[BT101]".removeprefix("error")])
 def test_a_code_can_be_given_in_any_way(given: str) -> None:
-    shown = btpy("explain", given)
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.startswith("BT101: unknown name\n\n")
-    assert "\ngets it:\n\n    @OnMethod(" in shown.stdout
+    result = btpy("explain", given)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("BT101: unknown name\n\n")
+    assert "\ngets it:\n\n    @OnMethod(" in result.stdout
 
 
 def test_all_codes_are_listed() -> None:
@@ -54,10 +54,10 @@ def test_all_codes_are_listed() -> None:
 
 
 def test_an_unknown_code_is_an_error() -> None:
-    shown = btpy("explain", "BT113x")
-    assert shown.returncode == 2
-    assert "there is no code BT113x" in shown.stderr
-    assert "did you mean BT113" in shown.stderr
+    result = btpy("explain", "BT113x")
+    assert result.returncode == 2
+    assert "there is no code BT113x" in result.stderr
+    assert "did you mean BT113" in result.stderr
 
 
 def test_a_topic_that_is_no_word_of_the_language_has_a_page() -> None:

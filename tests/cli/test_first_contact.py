@@ -24,9 +24,9 @@ HERE = Sources(
 
 def test_btpy_alone_is_one_screen_and_names_the_jvms() -> None:
     with counted(17) as target:
-        shown = btpy()
-    assert (shown.returncode, shown.stderr) == (0, "")
-    lines = shown.stdout.splitlines()
+        result = btpy()
+    assert (result.returncode, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
     assert len(lines) <= 24
     first_table = next(at for at, line in enumerate(lines) if line.split()[:1] == ["PID"])
     assert all(len(line) <= 80 for line in lines[:first_table])
@@ -35,8 +35,8 @@ def test_btpy_alone_is_one_screen_and_names_the_jvms() -> None:
 
 
 def test_every_command_that_btpy_alone_shows_is_one() -> None:
-    shown = [line.split()[1] for line in btpy().stdout.splitlines() if line.startswith("  btpy ")]
-    assert {word for word in shown if word.isalpha() and word.islower()} <= set(commands.NAMES)
+    names = [line.split()[1] for line in btpy().stdout.splitlines() if line.startswith("  btpy ")]
+    assert {word for word in names if word.isalpha() and word.islower()} <= set(commands.NAMES)
 
 
 @pytest.mark.parametrize("name", ["", *commands.NAMES])
@@ -54,9 +54,9 @@ def test_help_has_examples_that_the_tables_know(name: str) -> None:
 
 
 def test_exit_codes_are_documented() -> None:
-    shown = btpy("--help").stdout
+    output = btpy("--help").stdout
     for code, meaning in commands.EXIT_CODES.items():
-        assert f"{code:>3}  {meaning}" in shown
+        assert f"{code:>3}  {meaning}" in output
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_a_flag_that_was_given_is_not_offered_again() -> None:
 
 
 def test_no_shell_is_guessed_but_one_is_suggested() -> None:
-    shown = btpy("completion", SHELL="/usr/bin/fish")
-    assert shown.returncode == 2
-    assert "= help: btpy completion fish" in shown.stderr
+    result = btpy("completion", SHELL="/usr/bin/fish")
+    assert result.returncode == 2
+    assert "= help: btpy completion fish" in result.stderr
 
 
 def test_the_page_of_the_commands_is_current() -> None:

@@ -71,8 +71,8 @@ def test_records_have_host_and_pid_and_maps_are_merged(tmp_path: Path) -> None:
             for host, calls in (("web1", 211), ("web2", 101), ("noisy", 53)):
                 called(targets[host], calls)
             assert tracer.stop() == 0, tracer.stderr
-        printed = Counter((record["host"], record["pid"]) for record in tracer.of("printf"))
-        assert printed == {
+        counts = Counter((record["host"], record["pid"]) for record in tracer.of("printf"))
+        assert counts == {
             ("web1", targets["web1"].pid): 211,
             ("web2", targets["web2"].pid): 101,
             ("noisy", targets["noisy"].pid): 53,
@@ -338,9 +338,9 @@ def test_recordings_of_hosts_replay_together(tmp_path: Path) -> None:
         (host, pids[host], size)
         for host, size in (("web1", "0"), ("web1", "1"), ("web1", "2"), ("web2", "0"), ("web2", "1"))
     ]
-    shown = replay(first, second).stdout.decode().splitlines()
-    assert f"web2 {pids['web2']}  @last  1" in shown
-    assert "@n  5" in shown
+    lines = replay(first, second).stdout.decode().splitlines()
+    assert f"web2 {pids['web2']}  @last  1" in lines
+    assert "@n  5" in lines
     pairs = replay(first, second, "-f", "logfmt").stdout.decode().splitlines()
     assert sum(f"host=web1 pid={pids['web1']} event=served" in line for line in pairs) == 3
 
@@ -373,17 +373,17 @@ def test_recordings_of_hosts_replay_together(tmp_path: Path) -> None:
 def test_what_cannot_be_done_on_hosts_is_refused_before_ssh(arguments: list[str], message: str, tmp_path: Path) -> None:
     with fake_ssh(tmp_path) as env:
         command = [sys.executable, "-m", "btpy", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env})
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
+        result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env})
+    assert (result.returncode, result.stdout) == (2, "")
+    assert message in result.stderr
     assert list(tmp_path.glob("*.pid")) == []
 
 
 def test_without_ssh_the_remedy_is_named(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "btpy", "--hosts", "web", "x", "-e", SCRIPT]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": str(tmp_path)})
-    assert done.returncode == 2
-    assert "--hosts needs ssh" in done.stderr
+    result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": str(tmp_path)})
+    assert result.returncode == 2
+    assert "--hosts needs ssh" in result.stderr
 
 
 def test_sets_of_hosts_have_the_syntax_of_clustershell() -> None:
@@ -408,9 +408,9 @@ def test_names_with_commas_need_no_clustershell(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_node_without_a_client_says_what_it_is_for() -> None:
     command = [sys.executable, "-m", "btpy", "node"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "btpy --hosts HOST,… NAME FILE.bt starts this" in done.stderr
+    result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "btpy --hosts HOST,… NAME FILE.bt starts this" in result.stderr
 
 
 IMPATIENT = """

@@ -38,9 +38,9 @@ def btpy(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
 
 def test_help_of_a_script(tmp_path: Path) -> None:
     (tmp_path / "orders.bt").write_text(SCRIPT, encoding="utf-8")
-    shown = btpy("help", str(tmp_path / "orders.bt"), home=tmp_path)
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout == (
+    result = btpy("help", str(tmp_path / "orders.bt"), home=tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == (
         "Slow orders.\n"
         "\n"
         "Prints each.\n"
@@ -102,9 +102,9 @@ def test_a_new_library_overwrites_nothing(existing: str, tmp_path: Path) -> None
     path = tmp_path / existing
     path.parent.mkdir(exist_ok=True)
     path.write_text("// mine\n", encoding="utf-8")
-    refused = btpy("lib", "new", "mine", "-I", str(tmp_path), home=tmp_path / "home")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == f"error: {path} exists already\n  = help: nothing was written\n"
+    result = btpy("lib", "new", "mine", "-I", str(tmp_path), home=tmp_path / "home")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == f"error: {path} exists already\n  = help: nothing was written\n"
     assert path.read_text(encoding="utf-8") == "// mine\n"
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
 
@@ -126,9 +126,9 @@ def test_a_new_library_overwrites_nothing(existing: str, tmp_path: Path) -> None
     ],
 )
 def test_mistakes(arguments: list[str], message: str, tmp_path: Path) -> None:
-    shown = btpy(*arguments, home=tmp_path)
-    assert (shown.returncode, shown.stdout) == (2, "")
-    assert shown.stderr.startswith(message)
+    result = btpy(*arguments, home=tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith(message)
 
 
 def test_near_names_of_libraries_need_no_prefix(tmp_path: Path) -> None:
@@ -156,9 +156,9 @@ def test_the_libraries_that_apply_to_a_jvm(stacks: str, tmp_path: Path) -> None:
     unique = f"libraries-{os.getpid()}"
     classpath = [compiled(sources, classpath=path), *path]
     with target(21, name, classpath=classpath, flags=[f"-Dbtpy.name={unique}"]) as program:
-        shown = btpy("lib", "list", str(program.pid), "-I", str(tmp_path), home=tmp_path)
+        result = btpy("lib", "list", str(program.pid), "-I", str(tmp_path), home=tmp_path)
         objects = btpy("lib", "list", unique, "-I", str(tmp_path), "--json", home=tmp_path)
-        lines = [line.split(maxsplit=2) for line in shown.stdout.splitlines()]
+        lines = [line.split(maxsplit=2) for line in result.stdout.splitlines()]
         marks = {line[0].removeprefix("btpy."): line[1] for line in lines if line[1] in ("applies", "-", "?")}
         applying = {library for library, mark in marks.items() if mark == "applies"}
         assert applying >= OF_THE_JDK
@@ -170,7 +170,7 @@ def test_the_libraries_that_apply_to_a_jvm(stacks: str, tmp_path: Path) -> None:
         assert ["the", "script", "needs --who"] in lines
         first_others = min(at for at, line in enumerate(lines) if line[1] == "-")
         assert all(line[1] != "applies" for line in lines[first_others:]), "those that apply come first"
-        assert f"apply to {name} ({program.pid}); nothing was instrumented\n" in shown.stderr
+        assert f"apply to {name} ({program.pid}); nothing was instrumented\n" in result.stderr
         rows = {row["name"].removeprefix("btpy."): row for row in map(json.loads, objects.stdout.splitlines())}
         assert {library: row["applies"] for library, row in rows.items()} == {
             library: {"applies": True, "-": False, "?": None}[mark] for library, mark in marks.items()
@@ -195,10 +195,10 @@ def test_a_version_of_a_framework_that_a_library_does_not_know(tmp_path: Path) -
     )
     note = "HikariPool has no getConnection(long): this library knows HikariCP 3.4 and 7.0"
     with target(21, "com.zaxxer.hikari.pool.HikariPool", classpath=[compiled([source])]) as program:
-        shown = btpy("lib", "list", str(program.pid), home=tmp_path).stdout.splitlines()
-        (at,) = (at for at, line in enumerate(shown) if line.startswith("btpy.pools "))
-        assert shown[at].split()[1] == "applies"
-        assert shown[at + 1].strip() == note
+        lines = btpy("lib", "list", str(program.pid), home=tmp_path).stdout.splitlines()
+        (at,) = (at for at, line in enumerate(lines) if line.startswith("btpy.pools "))
+        assert lines[at].split()[1] == "applies"
+        assert lines[at + 1].strip() == note
         rows = map(json.loads, btpy("lib", "list", str(program.pid), "--json", home=tmp_path).stdout.splitlines())
         assert {row["name"]: row["notes"] for row in rows if row["notes"]} == {"btpy.pools": [note]}
 

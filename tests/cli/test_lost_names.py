@@ -65,9 +65,9 @@ def test_it_is_refused_and_keeps_its_names(jdk: int) -> None:
     with bound(jdk) as jvm:
         assert whispered(jvm) == TRACED
         with Session.attach(jvm.pid) as session:
-            with pytest.raises(NothingMatched) as refused:
+            with pytest.raises(NothingMatched) as raised_error:
                 session.deployer.load(program(VAGUE))
-            (diagnostic,) = refused.value.diagnostics
+            (diagnostic,) = raised_error.value.diagnostics
             assert diagnostic.code == "BT338"
             (remedy,) = diagnostic.help
             assert isinstance(remedy, Permission)
@@ -85,10 +85,10 @@ def test_it_is_refused_and_keeps_its_names(jdk: int) -> None:
 def test_the_remedy_is_the_command_that_was_typed() -> None:
     with bound(17) as jvm:
         whispered(jvm)
-        refused = btpy(["btpy", str(jvm.pid), "-e", VAGUE, "--for", "1ms"])
-        assert refused.returncode == 4
-        assert "error[BT338]: Bound$Vague is traced only with permission" in refused.stderr
-        (remedy,) = [line for line in refused.stderr.splitlines() if "--allow" in line]
+        result = btpy(["btpy", str(jvm.pid), "-e", VAGUE, "--for", "1ms"])
+        assert result.returncode == 4
+        assert "error[BT338]: Bound$Vague is traced only with permission" in result.stderr
+        (remedy,) = [line for line in result.stderr.splitlines() if "--allow" in line]
         command = remedy.partition(":  ")[2]
         assert command == f"btpy {jvm.pid} -e {shlex.quote(VAGUE)} --for 1ms --allow lost-parameter-names"
         allowed = btpy(shlex.split(command))

@@ -46,8 +46,8 @@ def plain(text: str, shop: Target) -> str:
     ],
 )
 def test_listing(name: str, arguments: list[str], shop: Target, golden: Golden) -> None:
-    shown = btpy("ls", shop.pid, *arguments)
-    golden.check(f"cli/ls/{name}.txt", plain(f"exit {shown.returncode}\n{shown.stdout}---\n{shown.stderr}", shop))
+    result = btpy("ls", shop.pid, *arguments)
+    golden.check(f"cli/ls/{name}.txt", plain(f"exit {result.returncode}\n{result.stdout}---\n{result.stderr}", shop))
 
 
 def test_nothing_is_redefined(shop: Target) -> None:
@@ -59,8 +59,8 @@ def test_nothing_is_redefined(shop: Target) -> None:
 
 
 def test_a_class_a_line_in_json(shop: Target) -> None:
-    shown = btpy("ls", shop.pid, "com.acme.shop.Order*", "--json", "--max", "1")
-    first, rest = map(json.loads, shown.stdout.splitlines())
+    result = btpy("ls", shop.pid, "com.acme.shop.Order*", "--json", "--max", "1")
+    first, rest = map(json.loads, result.stdout.splitlines())
     assert (first["class"], first["kind"], first["loader"], first["skipped"]) == (
         "com.acme.shop.Order",
         "class",
@@ -78,20 +78,20 @@ def test_a_script_is_listed_probe_by_probe(shop: Target) -> None:
     text = (
         "PricingEngine::quote @entry as quote { print(1) } +java.lang.Throwable::<init> @entry as thrown { print(2) }"
     )
-    shown = btpy(shop.pid, "-e", text, "-l")
-    assert shown.returncode == 0
-    assert shown.stdout.startswith("quote:\ncom.acme.shop.PricingEngine  class")
-    assert "\nthrown:\n" in shown.stdout
-    assert "java.lang.NullPointerException  class" in shown.stdout
+    result = btpy(shop.pid, "-e", text, "-l")
+    assert result.returncode == 0
+    assert result.stdout.startswith("quote:\ncom.acme.shop.PricingEngine  class")
+    assert "\nthrown:\n" in result.stdout
+    assert "java.lang.NullPointerException  class" in result.stdout
     verbose = btpy(shop.pid, "-e", text, "-lv")
     assert "      java.lang.String sku  16-25\n" in verbose.stdout
-    assert len(verbose.stdout) > len(shown.stdout)
+    assert len(verbose.stdout) > len(result.stdout)
 
 
 def test_an_abbreviation_that_can_mean_one_class_only(shop: Target) -> None:
-    shown = btpy("ls", shop.pid, "PrEn::quote")
-    assert (shown.returncode, shown.stdout.split()[0]) == (0, "com.acme.shop.PricingEngine")
-    assert "PrEn::quote is short for com.acme.shop.PricingEngine::quote" in shown.stderr
+    result = btpy("ls", shop.pid, "PrEn::quote")
+    assert (result.returncode, result.stdout.split()[0]) == (0, "com.acme.shop.PricingEngine")
+    assert "PrEn::quote is short for com.acme.shop.PricingEngine::quote" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_an_abbreviation_that_can_mean_one_class_only(shop: Target) -> None:
     ],
 )
 def test_mistakes(arguments: list[str], status: int, messages: list[str], shop: Target) -> None:
-    shown = btpy("ls", shop.pid, *arguments)
-    assert shown.returncode == status, shown.stderr
+    result = btpy("ls", shop.pid, *arguments)
+    assert result.returncode == status, result.stderr
     for message in messages:
-        assert message in shown.stderr
+        assert message in result.stderr

@@ -21,21 +21,21 @@ def target() -> Iterator[Target]:
 
 
 def test_a_dry_run_touches_nothing(target: Target) -> None:
-    shown = btpy(target.pid, "-e", "Counted::* @exit as ends { @n[method] = hist(duration); }", "--dry-run")
-    assert shown.returncode == 0, shown.stderr
-    first, whole, *rest = shown.stdout.splitlines()
+    result = btpy(target.pid, "-e", "Counted::* @exit as ends { @n[method] = hist(duration); }", "--dry-run")
+    assert result.returncode == 0, result.stderr
+    first, whole, *rest = result.stdout.splitlines()
     assert re.fullmatch(r"ends  \d+ points in 3 methods of 1 class, about 88 ns a firing once compiled", first)
     assert re.fullmatch(r"in all: \d+ points in 3 methods of 1 class; class files \d+ to \d+ bytes .*", whole)
     assert any(line.startswith("refused: Counted.unavailable()V [BT331]: ") for line in rest)
     assert rest[-2].startswith("limits: ")
-    assert shown.stderr == f"btpy: nothing was touched in Counted ({target.pid})\n"
+    assert result.stderr == f"btpy: nothing was touched in Counted ({target.pid})\n"
     assert not any("[redefine" in line for line in target.stdout)
 
 
 def test_a_dry_run_without_a_match(target: Target) -> None:
-    shown = btpy(target.pid, "-e", "Counted::stop @entry { print(1) }", "--plan")
-    assert shown.returncode == 4
-    assert "did you mean `step`?" in shown.stderr
+    result = btpy(target.pid, "-e", "Counted::stop @entry { print(1) }", "--plan")
+    assert result.returncode == 4
+    assert "did you mean `step`?" in result.stderr
 
 
 @pytest.mark.parametrize(

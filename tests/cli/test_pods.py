@@ -45,8 +45,8 @@ def test_pods_are_selected_as_by_kubectl_and_merged_as_hosts(tmp_path: Path) -> 
             assert tracer.stop() == 0, tracer.stderr
         finally:
             tracer.kill()
-        printed = Counter((record["host"], record["pid"]) for record in tracer.of("printf"))
-        assert printed == {("shop-1", targets["shop-1"].pid): 211, ("shop-2", targets["shop-2"].pid): 101}
+        counts = Counter((record["host"], record["pid"]) for record in tracer.of("printf"))
+        assert counts == {("shop-1", targets["shop-1"].pid): 211, ("shop-2", targets["shop-2"].pid): 101}
         assert tracer.maps()["n"] == 312
         assert any(line.startswith("bare  OCI runtime exec failed") for line in tracer.stderr)
         assert tracer.stderr[-1] == "1 of 3 pods failed: bare: could not be reached (status 1 of kubectl)"
@@ -121,9 +121,9 @@ def test_values_that_begin_with_a_hyphen_are_no_options(tmp_path: Path, monkeypa
 def test_pods_of_all_namespaces_have_the_namespace_in_their_names(tmp_path: Path) -> None:
     with fake_kubectl(tmp_path, "prod bare Running", "test bare Running") as env:
         command = [sys.executable, "-m", "btpy", "--pods", "-A", "x", "-e", SCRIPT]
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env})
-    assert done.returncode == 3
-    assert "2 of 2 pods failed: prod:bare: could not be reached" in done.stderr
+        result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env})
+    assert result.returncode == 3
+    assert "2 of 2 pods failed: prod:bare: could not be reached" in result.stderr
     executed = sorted(call[2:4] for call in calls(tmp_path)[1:])
     assert executed == [["--namespace=prod", "bare"], ["--namespace=test", "bare"]]
 
@@ -159,8 +159,8 @@ def test_the_plugin_of_kubectl_is_the_same_in_its_order() -> None:
 def test_kubectl_finds_its_plugin() -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     command = ["kubectl", "btpy", "-l", "app=shop", "--", "x", "-e", "nonsense"]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": path})
-    assert (done.returncode, "error[BT" in done.stderr) == (2, True), done.stderr
+    result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": path})
+    assert (result.returncode, "error[BT" in result.stderr) == (2, True), result.stderr
 
 
 class FakeApiServer(BaseHTTPRequestHandler):
@@ -212,9 +212,9 @@ def test_the_real_kubectl_takes_the_arguments(pods: str, tmp_path: Path) -> None
         kubectl = f"kubectl --server http://127.0.0.1:{server.server_port}"
         command = [sys.executable, "-m", "btpy", "--pods", pods, "--kubectl", kubectl, "x", "-e", SCRIPT]
         env = {**os.environ, "KUBECONFIG": "/dev/null", "HOME": str(tmp_path)}
-        done = subprocess.run(command, capture_output=True, text=True, env=env)
+        result = subprocess.run(command, capture_output=True, text=True, env=env)
         server.shutdown()
-    assert "1 of 1 pod failed: shop-1: could not be reached (status 1 of kubectl)" in done.stderr, done.stderr
+    assert "1 of 1 pod failed: shop-1: could not be reached (status 1 of kubectl)" in result.stderr, result.stderr
     asked = dict(FakeApiServer.requests)
     execution = asked["/api/v1/namespaces/prod/pods/shop-1/exec"]
     assert (execution["command"], execution["stdin"]) == (["btpy", "node"], ["true"])

@@ -58,41 +58,41 @@ def traced(program: Target, script: str, until: str, *options: str) -> tuple[lis
             if "Ctrl-C to end" in line:
                 break
         call(program, 7)
-        printed = []
+        lines = []
         for line in run.stdout if until else ():
-            printed.append(line)
+            lines.append(line)
             if until in line:
                 break
         run.terminate()
         rest, more = run.communicate(timeout=PATIENCE)
         assert run.returncode == 0, more
-        return "".join([*printed, rest]).splitlines(), "".join([*stderr, more]).splitlines()
+        return "".join([*lines, rest]).splitlines(), "".join([*stderr, more]).splitlines()
 
 
 def test_the_end_does_not_repeat_the_last_print_of_a_timer(program: Target) -> None:
-    printed, _ = traced(program, PERIODIC.replace("PERIOD", "50ms"), "@n  7")
-    assert printed[printed.index("end") :] == ["end"]
-    assert "@n  7" in printed
+    stdout, _ = traced(program, PERIODIC.replace("PERIOD", "50ms"), "@n  7")
+    assert stdout[stdout.index("end") :] == ["end"]
+    assert "@n  7" in stdout
 
 
 def test_maps_without_an_end_of_their_own_are_not_repeated_either(program: Target) -> None:
-    printed, _ = traced(
+    stdout, _ = traced(
         program, "Counted::step @entry { @n = count(); @m = count(); } @OnTimer(50ms) { print(@n); }", "@n  7"
     )
-    assert printed[-1].split() == ["@m", "7"]
-    assert {line.split()[0] for line in printed[:-1]} == {"@n"}
+    assert stdout[-1].split() == ["@m", "7"]
+    assert {line.split()[0] for line in stdout[:-1]} == {"@n"}
 
 
 def test_programs_get_every_map(program: Target) -> None:
-    printed, _ = traced(program, PERIODIC.replace("PERIOD", "50ms"), '"@n":7', "-f", "ndjson")
-    records = [json.loads(line) for line in printed]
+    stdout, _ = traced(program, PERIODIC.replace("PERIOD", "50ms"), '"@n":7', "-f", "ndjson")
+    records = [json.loads(line) for line in stdout]
     end = next(at for at, record in enumerate(records) if record.get("data") == "end")
     assert [record["data"] for record in records[end:] if record["type"] == "map"] == [{"@n": 7}]
 
 
 def test_a_timer_that_was_never_due_hides_nothing(program: Target) -> None:
-    printed, stderr = traced(program, PERIODIC.replace("PERIOD", "1h"), "")
-    assert printed == ["end", "@n  7"]
+    stdout, stderr = traced(program, PERIODIC.replace("PERIOD", "1h"), "")
+    assert stdout == ["end", "@n  7"]
     assert not any("timer" in line or "had not passed" in line for line in stderr), stderr
 
 
@@ -120,25 +120,23 @@ def joined(program: Target, format_: str) -> tuple[list[str], list[str]]:
         assert run.stderr is not None
         stderr = next(line for line in run.stderr if "leaves it running" in line)
         call(program, 2)
-        printed = []
+        lines = []
         for line in run.stdout:
-            printed.append(line)
-            if (
-                sum(line == "1\n" or '"data":"1"' in line for line in printed) == 2
-            ):  # of the earlier and of the new calls
+            lines.append(line)
+            if sum(line == "1\n" or '"data":"1"' in line for line in lines) == 2:  # of the earlier and of the new calls
                 break
         run.terminate()
         rest, more = run.communicate(timeout=PATIENCE)
         assert run.returncode == 0, more
     with btpy("stop", program.pid, "--all") as run:
         run.communicate(timeout=PATIENCE)
-    return "".join([*printed, rest]).splitlines(), [stderr, *more.splitlines()]
+    return "".join([*lines, rest]).splitlines(), [stderr, *more.splitlines()]
 
 
 def test_a_client_that_joins_sees_all_events_and_the_last_state_of_each_map(program: Target) -> None:
-    printed, stderr = joined(program, "text")
-    assert [line for line in printed if line.isdigit()] == [*map(str, range(7)), "0", "1"]
-    before = printed[: printed.index("0", 1)]
+    stdout, stderr = joined(program, "text")
+    assert [line for line in stdout if line.isdigit()] == [*map(str, range(7)), "0", "1"]
+    before = stdout[: stdout.index("0", 1)]
     assert [line for line in before if line.startswith("@n")] == ["@n  7"]
     intervals = [line for line in before if line.startswith("@m")]
     assert sorted(intervals) == ["@m  (empty)", "@m  (empty)", "@m  7"]
@@ -146,7 +144,7 @@ def test_a_client_that_joins_sees_all_events_and_the_last_state_of_each_map(prog
 
 
 def test_a_program_that_joins_gets_every_print(program: Target) -> None:
-    printed, stderr = joined(program, "ndjson")
-    maps = [record["data"] for record in map(json.loads, printed) if record["type"] == "map"]
+    stdout, stderr = joined(program, "ndjson")
+    maps = [record["data"] for record in map(json.loads, stdout) if record["type"] == "map"]
     assert len([data for data in maps if "@n" in data]) == 4  # and once at the end
     assert "left out" not in "".join(stderr)

@@ -24,13 +24,13 @@ def run(*arguments: object, jdk: int = 17, flags: tuple[str, ...] = ()) -> subpr
 
 @pytest.mark.parametrize("jdk", MAJORS)
 def test_every_call_from_the_first_to_the_last_is_counted(jdk: int) -> None:
-    shown = run(jdk=jdk)
-    assert shown.returncode == 0, shown.stderr
-    assert shown.stdout == "worked\n"
-    records = [json.loads(line) for line in shown.stderr.splitlines() if line.startswith("{")]
-    printed = [record["data"] for record in records if record["type"] == "printf"]
-    assert printed[0].startswith("java.lang.String[]") or printed[0] == "[]"
-    assert len(printed) == 1 + 1009 + 211
+    result = run(jdk=jdk)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "worked\n"
+    records = [json.loads(line) for line in result.stderr.splitlines() if line.startswith("{")]
+    values = [record["data"] for record in records if record["type"] == "printf"]
+    assert values[0].startswith("java.lang.String[]") or values[0] == "[]"
+    assert len(values) == 1 + 1009 + 211
     assert [record["data"] for record in records if record["type"] == "map"] == [{"@n": 1009 + 211}]
     assert (records[-1]["type"], records[-1]["reason"]) == ("end", "target-exited")
 
@@ -41,11 +41,11 @@ def test_the_status_of_the_program_can_be_handed_on() -> None:
 
 
 def test_the_program_keeps_running_when_tracing_ends() -> None:
-    shown = btpy(
+    result = btpy(
         "run", "-e", "Brief::work { print(arg0) }", "--hits", "3", "--", str(java(17)), "-cp", str(BRIEF), "Brief"
     )
-    assert shown.returncode == 0, shown.stderr
-    lines = shown.stdout.splitlines()
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
     assert len([line for line in lines if line != "worked"]) == 3
     assert "worked" in lines
 
@@ -64,9 +64,9 @@ def test_the_program_keeps_running_when_tracing_ends() -> None:
     ],
 )
 def test_a_failed_start_is_reported(arguments: list[str], message: str, status: int) -> None:
-    shown = btpy("run", *arguments)
-    assert shown.returncode == status, shown.stderr
-    assert message in shown.stderr
+    result = btpy("run", *arguments)
+    assert result.returncode == status, result.stderr
+    assert message in result.stderr
 
 
 def test_no_secret_is_in_the_command_line_and_no_file_stays(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_no_secret_is_in_the_command_line_and_no_file_stays(tmp_path: Path) -> N
         " } }",
         encoding="utf-8",
     )
-    shown = subprocess.run(
+    result = subprocess.run(
         [
             sys.executable,
             "-m",
@@ -96,6 +96,6 @@ def test_no_secret_is_in_the_command_line_and_no_file_stays(tmp_path: Path) -> N
         text=True,
         check=True,
     )
-    options = shown.stdout.split("-javaagent:")[1].split("\0")[0]
+    options = result.stdout.split("-javaagent:")[1].split("\0")[0]
     assert not re.search("[0-9a-f]{64}", options)
     assert not Path(options.split("secret-in=")[1].split(",")[0]).exists()

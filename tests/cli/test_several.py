@@ -45,8 +45,8 @@ def test_records_name_their_jvm_and_maps_are_merged() -> None:
             called(one, 1009)
             called(other, 503)
             assert tracer.stop() == 0
-        printed = Counter(record["pid"] for record in tracer.of("printf"))
-        assert printed == {one.pid: 1009, other.pid: 503}
+        counts = Counter(record["pid"] for record in tracer.of("printf"))
+        assert counts == {one.pid: 1009, other.pid: 503}
         assert {record["pid"]: record["restored"] for record in tracer.of("end")} == {one.pid: 1, other.pid: 1}
         assert [record["data"] for record in tracer.of("map")] == [{"@n": 1512}]
         (hist,) = tracer.of("hist")
@@ -83,9 +83,9 @@ def test_maps_merge_at_every_interval_and_plain_values_name_their_jvm() -> None:
             called(one, 101)
             called(other, 53)
             waited(lambda: {"@n": 154} in [record["data"] for record in tracer.of("map")], "merged maps")
-            shown = len(tracer.of("map"))
+            map_count = len(tracer.of("map"))
             assert tracer.stop() == 0
-        assert shown > 0
+        assert map_count > 0
         assert all("pid" not in record for record in tracer.of("map") if "@n" in record["data"])
         last = {record["pid"]: record["data"] for record in tracer.of("map") if "@last" in record["data"]}
         assert last == {one.pid: {"@last": 100}, other.pid: {"@last": 52}}
@@ -227,9 +227,9 @@ def test_each_target_has_its_own_recording(tmp_path: Path) -> None:
 
 def test_each_is_left_running_and_its_session_named() -> None:
     with traffic() as one, traffic() as other:
-        left = btpy(f"{one.pid},{other.pid}", "-e", SCRIPT, "-x")
-        assert left.returncode == 0, left.stderr
-        sessions = dict(line.split() for line in left.stdout.splitlines())
+        result = btpy(f"{one.pid},{other.pid}", "-e", SCRIPT, "-x")
+        assert result.returncode == 0, result.stderr
+        sessions = dict(line.split() for line in result.stdout.splitlines())
         assert sessions.keys() == {str(one.pid), str(other.pid)}
         for pid, session in sessions.items():
             assert btpy("stop", pid, session).returncode == 0
@@ -258,8 +258,8 @@ def test_every_jvm_of_a_name_as_text() -> None:
         out, _ = process.communicate(timeout=60)
         assert process.returncode == 0
         for target in (one, other):
-            own = [line for line in out.splitlines() if line.startswith(f"{target.pid}  ")]
-            assert own == [f"{target.pid}  {number} served" for number in range(3)]
+            lines = [line for line in out.splitlines() if line.startswith(f"{target.pid}  ")]
+            assert lines == [f"{target.pid}  {number} served" for number in range(3)]
         assert "@n  6" in out.splitlines()
 
 
@@ -272,5 +272,5 @@ def test_every_jvm_of_a_name_as_text() -> None:
     ],
 )
 def test_options_for_one_jvm_are_refused_with_an_alternative(flags: list[str], help_: str) -> None:
-    refused = btpy("4711,4712", "-e", SCRIPT, *flags)
-    assert (refused.returncode, help_ in refused.stderr) == (2, True), refused.stderr
+    result = btpy("4711,4712", "-e", SCRIPT, *flags)
+    assert (result.returncode, help_ in result.stderr) == (2, True), result.stderr

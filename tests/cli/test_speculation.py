@@ -37,8 +37,8 @@ def test_committed_records_come_in_order_and_every_record_is_counted(format_: st
         assert tracer.wait() == 0
         if format_ == "ndjson":
             lines = [json.loads(line) for line in tracer.stdout]
-            shown = [line["data"] for line in lines if line["type"] == "printf" and line["data"].startswith("step")]
-            assert len(shown) == STEPS * len(range(0, THREADS, 5))
+            steps = [line["data"] for line in lines if line["type"] == "printf" and line["data"].startswith("step")]
+            assert len(steps) == STEPS * len(range(0, THREADS, 5))
             lost = sum(line["count"] for line in lines if line["type"] == "lost" and line["cause"] == "speculation")
             (end,) = (line for line in lines if line["type"] == "end")
             assert end["dropped"] == lost == (STEPS + 2) * (THREADS - len(range(0, THREADS, 5)))

@@ -60,8 +60,8 @@ def test_hosts_are_reached_through_ssh_and_a_wrong_key_is_reported(three: tuple[
         called(jvms["web1"], 211)
         called(jvms["web2"], 101)
         assert tracer.stop() == 0, tracer.stderr
-    printed = Counter(record["host"] for record in tracer.of("printf"))
-    assert printed == {"web1": 211, "web2": 101}
+    counts = Counter(record["host"] for record in tracer.of("printf"))
+    assert counts == {"web1": 211, "web2": 101}
     assert tracer.maps()["n"] == 312
     assert any(line.startswith("db  ") and "Permission denied (publickey)" in line for line in tracer.stderr)
     assert tracer.stderr[-1] == "1 of 3 hosts failed: db: could not be reached (status 255 of ssh)"

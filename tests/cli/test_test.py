@@ -47,22 +47,22 @@ def test_recorded_and_compared(library: Path) -> None:
     assert f'"data": {{"@n": {expected}}}' in recorded
     assert f'"data": {{"@took": {expected}}}' in recorded
     assert '"ts"' not in recorded
-    shown = btpy("test", library)
-    assert shown.returncode == 0, shown.stderr
-    assert shown.stderr == f"{library}: classes 1 passes\n{library}: run 1 passes\n2 passed, 0 failed\n"
+    result = btpy("test", library)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == f"{library}: classes 1 passes\n{library}: run 1 passes\n2 passed, 0 failed\n"
 
 
 def test_differences_are_shown(library: Path) -> None:
     assert btpy("test", "--record", library).returncode == 0
     library.write_text(LIBRARY.replace(">=", ">").replace("work @return", "main @return"), encoding="utf-8")
-    shown = btpy("test", library)
-    assert shown.returncode == 2
+    result = btpy("test", library)
+    assert result.returncode == 2
     library.write_text(LIBRARY.replace("retval >= least", "retval > least"), encoding="utf-8")
-    shown = btpy("test", library)
-    assert shown.returncode == 2
-    assert '-{"data": {"@n": 1020}' in shown.stderr
-    assert '+{"data": {"@n": 1018}' in shown.stderr
-    assert "1 passed, 1 failed" in shown.stderr
+    result = btpy("test", library)
+    assert result.returncode == 2
+    assert '-{"data": {"@n": 1020}' in result.stderr
+    assert '+{"data": {"@n": 1018}' in result.stderr
+    assert "1 passed, 1 failed" in result.stderr
     specification = library.with_suffix(".test.toml")
     specification.write_text(specification.read_text("utf-8").replace("work = 1", "work = 2"), encoding="utf-8")
     assert "work selects 1 methods, not 2" in btpy("test", library).stderr
@@ -83,9 +83,9 @@ def test_differences_are_shown(library: Path) -> None:
 )
 def test_a_file_of_tests_that_is_wrong(text: str, message: str, library: Path) -> None:
     library.with_suffix(".test.toml").write_text(text, encoding="utf-8")
-    shown = btpy("test", library)
-    assert shown.returncode == 2
-    assert message in shown.stderr
+    result = btpy("test", library)
+    assert result.returncode == 2
+    assert message in result.stderr
 
 
 def test_compared_fields() -> None:

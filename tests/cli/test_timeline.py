@@ -21,8 +21,8 @@ def test_the_steps_of_a_run_are_a_trace(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("BTPY_ATTACH", "jpype")
     path = tmp_path / "steps.json"
     with counted(17) as target:
-        shown = btpy(target.pid, "-e", SCRIPT, "-v", "--timeline", path)
-    assert shown.returncode == 0, shown.stderr
+        result = btpy(target.pid, "-e", SCRIPT, "-v", "--timeline", path)
+    assert result.returncode == 0, result.stderr
     events = json.loads(path.read_text())
     threads = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
     steps = defaultdict(list)
@@ -42,15 +42,15 @@ def test_the_steps_of_a_run_are_a_trace(tmp_path: Path, monkeypatch: pytest.Monk
             assert begin >= 0
             assert not ends or end <= ends[-1]
             ends.append(end)
-    assert "  start Python\n" in shown.stderr
-    assert "of the main thread are in no step" in shown.stderr
+    assert "  start Python\n" in result.stderr
+    assert "of the main thread are in no step" in result.stderr
 
 
 def test_a_file_that_cannot_be_written_is_reported_before_the_attach(tmp_path: Path) -> None:
     with counted(17) as target:
-        shown = btpy(target.pid, "-e", SCRIPT, "--timeline", tmp_path / "no" / "steps.json")
-        assert shown.returncode == 1
-        assert shown.stderr.endswith("steps.json: no such file or directory\n")
+        result = btpy(target.pid, "-e", SCRIPT, "--timeline", tmp_path / "no" / "steps.json")
+        assert result.returncode == 1
+        assert result.stderr.endswith("steps.json: no such file or directory\n")
         assert not Path(f"/tmp/.java_pid{target.pid}").exists()
 
 

@@ -257,9 +257,9 @@ def test_a_target_that_exits_loses_nothing() -> None:
             assert mortal.wait() == 0
             assert tracer.wait() == 5
         records = [json.loads(line) for line in tracer.stdout]
-        printed = [record for record in records if record["type"] == "printf"]
+        prints = [record for record in records if record["type"] == "printf"]
         maps = [record for record in records if record["type"] == "map"]
-        assert len(printed) == counts_seen["quote"]
+        assert len(prints) == counts_seen["quote"]
         assert [record["data"] for record in maps] == [{"@n": counts_seen["quote"]}]
         assert records[-1]["reason"] == "target-exited"
         assert any(line.startswith(f"error: the JVM {mortal.pid} has ended") for line in tracer.stderr)

@@ -197,9 +197,9 @@ def test_twice_interrupted_leaves_the_rest_to_the_agent(nested: Target) -> None:
     ],
 )
 def test_mistakes(arguments: list[str], status: int, message: str, nested: Target) -> None:
-    shown = btpy("trace", nested.pid, *arguments)
-    assert shown.returncode == status, shown.stderr
-    assert message in shown.stderr
+    result = btpy("trace", nested.pid, *arguments)
+    assert result.returncode == status, result.stderr
+    assert message in result.stderr
 
 
 def test_impossible_trees_are_refused_with_a_reason(nested: Target) -> None:
@@ -212,8 +212,8 @@ def test_impossible_trees_are_refused_with_a_reason(nested: Target) -> None:
         (["-o", "run.btz"], "run.btz is a recording"),
         (["-l"], "btpy ls PID PATTERN lists"),
     ]:
-        refused = btpy("trace", nested.pid, "Nested::outer", *flags)
-        assert (refused.returncode, reason in refused.stderr) == (2, True), refused.stderr
+        result = btpy("trace", nested.pid, "Nested::outer", *flags)
+        assert (result.returncode, reason in result.stderr) == (2, True), result.stderr
 
 
 def test_the_flags_of_every_run(nested: Target, tmp_path: Path) -> None:

@@ -76,18 +76,18 @@ def test_a_run_ends_when_the_stop_condition_is_true(target: Target) -> None:
 
 
 def test_mistakes_are_reported_before_the_target_changes(target: Target) -> None:
-    shown = btpy(target.pid, "-e", SCRIPT, "--until", "@m > 1")
-    assert shown.returncode == 2
-    assert shown.stderr.splitlines() == [
+    result = btpy(target.pid, "-e", SCRIPT, "--until", "@m > 1")
+    assert result.returncode == 2
+    assert result.stderr.splitlines() == [
         "error: --until: the script has no map @m",
         "  = help: its maps: @n, @by",
     ]
 
 
 def test_a_probe_may_be_kept_out_of_many_methods(target: Target) -> None:
-    shown = btpy(target.pid, "-e", "Counted::* @entry { @n = count(); }", "--max-methods", "2")
-    assert shown.returncode == 2
-    assert shown.stderr.startswith("error: probe matches 3 methods; the limit is 2\n")
+    result = btpy(target.pid, "-e", "Counted::* @entry { @n = count(); }", "--max-methods", "2")
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: probe matches 3 methods; the limit is 2\n")
     more = btpy(target.pid, "-e", "Counted::* @entry { @n = count(); }", "--max-methods", "3", "--for", "1ms")
     assert more.returncode == 0
 
@@ -95,10 +95,10 @@ def test_a_probe_may_be_kept_out_of_many_methods(target: Target) -> None:
 def test_a_probe_may_be_kept_out_of_many_classes(target: Target) -> None:
     where = 'class=["Counted", "java.util.Properties"], method=["step", "load"], location=ENTRY'
     script = f"@OnMethod({where}) probe both {{ @n = count(); }}"
-    shown = btpy(target.pid, "-e", script, "--max-classes", "1", "--for", "1ms")
-    assert shown.returncode == 2, shown.stderr
-    assert shown.stderr.startswith("error: both matches methods of 2 classes; the limit is 1\n")
-    assert "--max-classes 2" in shown.stderr
+    result = btpy(target.pid, "-e", script, "--max-classes", "1", "--for", "1ms")
+    assert result.returncode == 2, result.stderr
+    assert result.stderr.startswith("error: both matches methods of 2 classes; the limit is 1\n")
+    assert "--max-classes 2" in result.stderr
     assert btpy(target.pid, "-e", script, "--max-classes", "2", "--for", "1ms").returncode == 0
 
 
@@ -120,9 +120,9 @@ def test_sampled_maps_are_marked_as_estimates(target: Target) -> None:
         (probe,) = tracer.of("end")[0]["probes"]
         assert (probe["fired"] + probe["skipped"], probe["fired"]) in ((101, 10), (101, 11))
         assert tracer.maps()["n"] in (100, 110)
-    shown = btpy(target.pid, "-e", SCRIPT, "--sample", "often")
-    assert shown.returncode == 2
-    assert "= help: --sample 1/100, --sample 5%, --sample 50/s" in shown.stderr
+    result = btpy(target.pid, "-e", SCRIPT, "--sample", "often")
+    assert result.returncode == 2
+    assert "= help: --sample 1/100, --sample 5%, --sample 50/s" in result.stderr
 
 
 def test_times_in_utc(target: Target, tmp_path: Path) -> None:
@@ -154,5 +154,5 @@ def test_charts_as_wide_as_one_likes(target: Target) -> None:
         (["--width", "60", "-f", "ndjson"], "no effect on ndjson"),
         (["--width", "60", "-o", "x.btz"], "--width has no effect on a recording"),
     ):
-        shown = btpy(target.pid, "-e", script, *flags)
-        assert (shown.returncode, problem in shown.stderr) == (2, True), shown.stderr
+        result = btpy(target.pid, "-e", script, *flags)
+        assert (result.returncode, problem in result.stderr) == (2, True), result.stderr

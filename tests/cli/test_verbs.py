@@ -105,9 +105,9 @@ def test_no_call_is_explained(program: Target) -> None:
 
 @pytest.mark.parametrize("verb", ["count", "latency", "args", "stacks", "fields"])
 def test_the_script_that_is_shown_is_a_script(verb: str, program: Target, tmp_path: Path) -> None:
-    shown = btpy(verb, program.pid, "Counted::step", "-d", "1ms").stderr
+    output = btpy(verb, program.pid, "Counted::step", "-d", "1ms").stderr
     script = tmp_path / "shown.bt"
-    script.write_text("".join(line[4:] + "\n" for line in shown.splitlines() if line.startswith("    ")))
+    script.write_text("".join(line[4:] + "\n" for line in output.splitlines() if line.startswith("    ")))
     again = btpy(program.pid, script, "--for", "1ms", "--missing=warn")
     assert again.returncode == 0, again.stderr
 
@@ -126,33 +126,33 @@ def test_the_script_that_is_shown_is_a_script(verb: str, program: Target, tmp_pa
     ],
 )
 def test_mistakes(arguments: list[str], status: int, message: str, program: Target) -> None:
-    shown = btpy("count", program.pid, *arguments)
-    assert shown.returncode == status
-    assert message in shown.stderr
+    result = btpy("count", program.pid, *arguments)
+    assert result.returncode == status
+    assert message in result.stderr
 
 
 @pytest.mark.parametrize("verb", ["count", "latency", "args", "stacks", "fields"])
 def test_a_pattern_before_the_jvm_is_recognised(verb: str) -> None:
-    shown = btpy(verb, "Counted::step", "4711")
-    assert shown.returncode == 2
-    assert "error: 'Counted::step' is a pattern, and the JVM comes first" in shown.stderr
-    assert "= help: write the JVM before the pattern:  4711 'Counted::step'" in shown.stderr
+    result = btpy(verb, "Counted::step", "4711")
+    assert result.returncode == 2
+    assert "error: 'Counted::step' is a pattern, and the JVM comes first" in result.stderr
+    assert "= help: write the JVM before the pattern:  4711 'Counted::step'" in result.stderr
 
 
 def test_a_command_for_each_verb_has_examples() -> None:
     for verb in ("count", "latency", "args", "stacks", "fields"):
-        shown = btpy(verb, "--help").stdout
-        assert shown.startswith(f"usage: btpy {verb} PID|NAME 'Class::method'")
-        assert shown.count(f"  btpy {verb} OrderApp ") >= 2
+        output = btpy(verb, "--help").stdout
+        assert output.startswith(f"usage: btpy {verb} PID|NAME 'Class::method'")
+        assert output.count(f"  btpy {verb} OrderApp ") >= 2
 
 
 def test_the_flags_of_every_run(program: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     planned = btpy("latency", program.pid, "Counted::step", "--plan")
     assert (planned.returncode, "in 1 method of 1 class, about" in planned.stdout) == (0, True), planned.stderr
-    left = btpy("count", program.pid, "Counted::step", "-x", "--ttl", "1m")
-    assert left.returncode == 0, left.stderr
-    assert btpy("sessions", program.pid).stdout.splitlines()[1].split()[:2] == [left.stdout.strip(), "count"]
+    result = btpy("count", program.pid, "Counted::step", "-x", "--ttl", "1m")
+    assert result.returncode == 0, result.stderr
+    assert btpy("sessions", program.pid).stdout.splitlines()[1].split()[:2] == [result.stdout.strip(), "count"]
     program.send("call 7")
     program.wait_for("called 7")
     stopped = btpy("stop", program.pid, "count")

@@ -76,5 +76,5 @@ def test_impossible_uses_of_watch_are_refused(program: Target, tmp_path: Path) -
         ([str(path), "-f", "csv"], "--watch cannot be used with the format csv"),
         ([str(path), "-x"], "-x leaves at once"),
     ]:
-        refused = btpy(program.pid, *arguments, "--watch")
-        assert (refused.returncode, reason in refused.stderr) == (2, True), refused.stderr
+        result = btpy(program.pid, *arguments, "--watch")
+        assert (result.returncode, reason in result.stderr) == (2, True), result.stderr

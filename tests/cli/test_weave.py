@@ -78,7 +78,7 @@ def test_as_json(script: Path, classes: Path, capfd: pytest.CaptureFixture[str])
         ("failing", "CALL_RETURN", "Places", "fails"),
         ("failing", "CALL_THROW", "Places", "fails"),
     ]
-    assert [(refused["code"], refused["method"]) for refused in report["refused"]] == [("BT342", "<init>(I)V")]
+    assert [(refusal["code"], refusal["method"]) for refusal in report["refused"]] == [("BT342", "<init>(I)V")]
 
 
 def test_the_diff_shows_inserted_code_and_nothing_else(
@@ -188,9 +188,9 @@ def test_processes_change_nothing(options: tuple[str, ...], tmp_path: Path) -> N
     for processes in 1, 3:
         out = tmp_path / f"{processes}.jar"
         command = shared(processes, "-e", SHARED, "--cp", jar, "-o", out, *options)
-        done = subprocess.run(command, capture_output=True, timeout=300)
+        result = subprocess.run(command, capture_output=True, timeout=300)
         digest = hashlib.sha256(out.read_bytes()).hexdigest()
-        reports.append((done.returncode, done.stdout, done.stderr.decode(), digest))
+        reports.append((result.returncode, result.stdout, result.stderr.decode(), digest))
     assert reports[0] == reports[1]
     assert reports[0][0] == 0
     assert "BT" in reports[0][2]
@@ -266,29 +266,29 @@ def _interrupted_at(line: int, jar: Path) -> bool:
 def test_a_full_disk_leaves_the_jar_that_was_there(script: Path, classes: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jar"
     out.write_text("the one before")
-    done = subprocess.run(
+    result = subprocess.run(
         shared(1, script, "--cp", classes, "-o", out),
         capture_output=True,
         text=True,
         timeout=120,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
     )
-    assert done.returncode == 1
-    assert f"error: cannot write {out}: file too large\n  = help: write elsewhere with -o\n" in done.stderr
+    assert result.returncode == 1
+    assert f"error: cannot write {out}: file too large\n  = help: write elsewhere with -o\n" in result.stderr
     assert out.read_text() == "the one before"
     assert not list(tmp_path.glob("*.part"))
 
 
 def test_a_full_disk_leaves_no_half_of_a_class(script: Path, classes: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         shared(1, script, "--cp", classes, "-o", tmp_path / "out"),
         capture_output=True,
         text=True,
         timeout=120,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
     )
-    assert done.returncode == 1
-    assert f"error: cannot write {tmp_path / 'out'}: file too large\n" in done.stderr
+    assert result.returncode == 1
+    assert f"error: cannot write {tmp_path / 'out'}: file too large\n" in result.stderr
     assert list(tmp_path.rglob("*.class")) == []
 
 
@@ -350,8 +350,8 @@ def classes_of(directory: Path, release: int, **sources: str) -> dict[str, bytes
 def runs(class_path: Path | str, main_class: str = "p.Main") -> str:
     """The program's output. Only the agent defines the handlers of woven code, so their absence is not shown."""
     command = [str(java(17)), "-Xverify:all", "-cp", str(class_path), main_class]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    return done.stdout + done.stderr
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return result.stdout + result.stderr
 
 
 VERSIONED = "package p; public class Number { public static int of() { return %d; } }"

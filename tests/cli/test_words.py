@@ -17,16 +17,16 @@ CLASSES = compiled([Path(__file__).parents[1] / "java" / "acme" / "Shop.java"])
     [("hist", "hist(value, k=2)"), ("@OnTimer", "@OnTimer(period)"), ("EXIT", "EXIT"), ("duration", "duration")],
 )
 def test_a_word_of_the_language(word: str, first: str) -> None:
-    shown = btpy("help", word)
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.startswith(first + "\n    ")
-    assert word in shown.stdout
+    result = btpy("help", word)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith(first + "\n    ")
+    assert word in result.stdout
 
 
 def test_an_unknown_word_is_an_error() -> None:
-    shown = btpy("help", "nonesuch")
-    assert shown.returncode == 2
-    assert "nonesuch is neither a file nor a library" in shown.stderr
+    result = btpy("help", "nonesuch")
+    assert result.returncode == 2
+    assert "nonesuch is neither a file nor a library" in result.stderr
     assert "help: did you mean `duration`?" in btpy("help", "durration").stderr
 
 
@@ -37,9 +37,9 @@ def test_a_plan_lists_the_methods_to_weave(tmp_path: Path) -> None:
         '@OnMethod(class="com.acme.shop.OrderService", method="place") probe p { print(arg0) }',
         encoding="utf-8",
     )
-    shown = btpy("check", script, "--cp", CLASSES, "--plan")
-    assert shown.returncode == 0, shown.stderr
-    lines = shown.stdout.splitlines()
+    result = btpy("check", script, "--cp", CLASSES, "--plan")
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
     assert lines[0] == "q  2 points in 1 method of 1 class, about 65 ns a firing once compiled"
     assert lines[1] == "p  2 points in 2 methods of 1 class, about 59 ns a firing once compiled"
     assert lines[2].startswith("in all: 4 points in 3 methods of 2 classes; class files ")
@@ -50,15 +50,15 @@ def test_a_plan_lists_the_methods_to_weave(tmp_path: Path) -> None:
         "on a terminal 200 events a second of a probe (--rate)",
         "all probes 2 % of one core (--budget)",
     ]
-    assert "3 methods in 2 classes" in shown.stderr
+    assert "3 methods in 2 classes" in result.stderr
 
 
 def test_a_plan_needs_classes(tmp_path: Path) -> None:
     script = tmp_path / "a.bt"
     script.write_text("A::b { print(1) }", encoding="utf-8")
-    shown = btpy("check", script, "--plan")
-    assert shown.returncode == 2
-    assert "--plan needs classes" in shown.stderr
+    result = btpy("check", script, "--plan")
+    assert result.returncode == 2
+    assert "--plan needs classes" in result.stderr
 
 
 def test_help_of_a_command_equals_its_own_option() -> None:

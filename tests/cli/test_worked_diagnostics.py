@@ -44,7 +44,7 @@ def test_text(name: str, golden: Golden, tmp_path: Path) -> None:
     script = tmp_path / "probe.bt"
     script.write_text(SCRIPTS[name], encoding="utf-8")
     classes = compiled([Path(__file__).parents[1] / "java" / "acme" / "Shop.java"])
-    shown = btpy("check", script, "--cp", classes)
-    assert shown.returncode in (2, 4)
-    text = shown.stderr.replace(str(tmp_path) + "/", "").replace(str(classes), "CLASSES")
+    result = btpy("check", script, "--cp", classes)
+    assert result.returncode in (2, 4)
+    text = result.stderr.replace(str(tmp_path) + "/", "").replace(str(classes), "CLASSES")
     golden.check(f"cli/worked/{name}.txt", text)

@@ -45,7 +45,7 @@ def _libraries(home: Path) -> list[Path]:
     """The libraries of the system that the runtime loads, at the paths where the loader looks for them."""
     wanted = set()
     for program in (home / "bin" / "java", *sorted((home / "lib").rglob("*.so"))):
-        done = subprocess.run(["ldd", str(program)], capture_output=True, text=True)
-        words = [word for line in done.stdout.splitlines() for word in line.split()]
+        result = subprocess.run(["ldd", str(program)], capture_output=True, text=True)
+        words = [word for line in result.stdout.splitlines() for word in line.split()]
         wanted |= {Path(word) for word in words if word.startswith("/") and not word.startswith(str(home))}
     return sorted(path for path in wanted if path.exists())

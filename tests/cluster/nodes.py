@@ -81,7 +81,7 @@ class Cluster:
 
     def kubectl(self, *arguments: str, text: str | None = None, check: bool = True) -> str:
         """The standard output of the real kubectl. ``text``: its standard input."""
-        done = subprocess.run(
+        result = subprocess.run(
             ["kubectl", *arguments],
             input=text,
             capture_output=True,
@@ -89,8 +89,8 @@ class Cluster:
             env={**os.environ, **self.environment},
             timeout=_PATIENCE,
         )
-        assert done.returncode == 0 or not check, done.stderr
-        return done.stdout
+        assert result.returncode == 0 or not check, result.stderr
+        return result.stdout
 
     def get(self, *arguments: str) -> Any:
         """The objects as kubectl prints them in JSON."""
@@ -108,9 +108,9 @@ class Cluster:
 
     def ctr(self, *arguments: str) -> str:
         command = ["ctr", "--address", str(_STATE / "containerd.sock"), "--namespace", "k8s.io", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        result = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
 
 
 def why_not() -> str:
@@ -348,9 +348,9 @@ def image(archive: Path, name: str, base: str, files: dict[str, Sequence[Path]],
 
 
 def _said(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, f"{command}: {done.stderr}"
-    return done.stdout.strip()
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, f"{command}: {result.stderr}"
+    return result.stdout.strip()
 
 
 def _remove_pods(kubernetes: Cluster) -> None:

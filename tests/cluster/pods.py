@@ -64,8 +64,8 @@ class Pod:
 def ps() -> list[dict[str, Any]]:
     """The JVMs that btpy sees on the node."""
     command = [sys.executable, "-m", "btpy", "ps", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in result.stdout.splitlines()]
 
 
 def _commands_of_pod(uid: str) -> Iterator[str]:

@@ -222,8 +222,8 @@ def test_annotations_and_a_check_of_the_directory(kubernetes: Cluster) -> None:
         kubernetes.kubectl("annotate", "-n", NAMESPACE, "pod/shop-1", "acme.com/probes=slow")
         rule = 'pods = "app in (shop),tier!=test"\nannotations = "acme.com/probes=slow"\n'
         program = f"RULE = {rule!r}\n{CHECK}"
-        printed = kubernetes.kubectl("-n", "btpy", "exec", btpy, "--", "python3", "-c", program)
-        assert printed == f"slow: 1 probe; Served ({one.pid})\n"
+        output = kubernetes.kubectl("-n", "btpy", "exec", btpy, "--", "python3", "-c", program)
+        assert output == f"slow: 1 probe; Served ({one.pid})\n"
 
 
 def test_least_rights(kubernetes: Cluster) -> None:
@@ -237,5 +237,5 @@ def test_least_rights(kubernetes: Cluster) -> None:
 
 def may(kubernetes: Cluster, question: str) -> str:
     command = ["kubectl", "auth", "can-i", *question.split(), "-A", "--as=system:serviceaccount:btpy:btpy"]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **kubernetes.environment})
-    return done.stdout.strip()
+    result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **kubernetes.environment})
+    return result.stdout.strip()

@@ -42,9 +42,9 @@ def test_pods_are_merged_exactly_and_each_fails_alone(kubernetes: Cluster) -> No
         one.call(307)
         other.call(1009)
         tracer.stop()
-        printed = Counter(record["host"] for record in tracer.of("printf"))
-        assert printed == {"shop-1": 518, "shop-2": 1110, "shop-3": 53}
+        counts = Counter(record["host"] for record in tracer.of("printf"))
+        assert counts == {"shop-1": 518, "shop-2": 1110, "shop-3": 53}
         assert tracer.maps()["n"] == 1681
         print("\n".join(tracer.stderr))
-        for left in (one, other):
-            left.assert_left_alone()
+        for target in (one, other):
+            target.assert_left_alone()

@@ -31,9 +31,9 @@ _TRACING = re.compile(r"btpy: (\d+ probe|tracing)|^@\w+ ", re.MULTILINE)
 
 
 def on_page(beginning: str) -> list[str]:
-    found = [text for text in TYPED if text.startswith(beginning)]
-    assert found, beginning
-    return found
+    texts = [text for text in TYPED if text.startswith(beginning)]
+    assert texts, beginning
+    return texts
 
 
 @pytest.fixture

@@ -66,15 +66,15 @@ def hostile(seed: int, jvm: Target) -> str:
     return "ran"
 
 
-def _bound(found: Program) -> list[BoundProbe]:
+def _bound(program: Program) -> list[BoundProbe]:
     out = []
-    for probe in found.probes:
+    for probe in program.probes:
         shapes: list[Shape | None] = [None]
         if isinstance(probe.attachment, MethodAttachment):
             shapes = [candidate for candidate in SHAPES if candidate.point in probe.attachment.points]
         for shape in shapes:
             try:
-                out.append(bind(found, probe, shape))
+                out.append(bind(program, probe, shape))
             except ScriptError as error:
                 _draw(error)
     return out
@@ -84,7 +84,7 @@ def _draw(error: ScriptError) -> None:
     assert render_all(error.diagnostics)
 
 
-def _fire(jvm: Target, found: Program, bound: BoundProbe, chance: random.Random) -> None:
+def _fire(jvm: Target, program: Program, bound: BoundProbe, chance: random.Random) -> None:
     def value(input_: Input) -> Result:
         return chance.choice(VALUES["L" if input_.descriptor[0] == "L" else input_.descriptor])
 
@@ -93,8 +93,8 @@ def _fire(jvm: Target, found: Program, bound: BoundProbe, chance: random.Random)
 
     try:
         for entry in bound.entries:
-            fire(compile_entry(found, bound, entry), entry.inputs)
-        fire(compile_fire(found, bound), bound.inputs)
+            fire(compile_entry(program, bound, entry), entry.inputs)
+        fire(compile_fire(program, bound), bound.inputs)
     except CompileError:
         pass  # the user gets this message: the probe does not fit into a method
 

@@ -134,9 +134,11 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
     source = tmp_path_factory.mktemp("java") / "Evaluated.java"
     source.write_text("\n".join(lines))
     command = [str(java(17)), "-Xmx64m", "-cp", str(compiled([source])), "Evaluated"]
-    shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.split("\n")[:-1]
-    assert len(shown) == EXPRESSIONS * len(VALUES)
-    return [shown[number::EXPRESSIONS] for number in range(EXPRESSIONS)]
+    output_lines = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.split("\n")[
+        :-1
+    ]
+    assert len(output_lines) == EXPRESSIONS * len(VALUES)
+    return [output_lines[number::EXPRESSIONS] for number in range(EXPRESSIONS)]
 
 
 def _literal(type_: str, value: float) -> str:
@@ -183,11 +185,11 @@ def test_expressions_give_the_same_value_as_java(jvm17: Target, expected: list[l
         program = checker.check_source(Source("test.bt", f'A::b {{ emit("value", v={source}) }}'))
         bound = bind(program, program.probes[0], SHAPE)
         fire = compile_fire(program, bound)
-        for values, shown in zip(VALUES, value, strict=True):
+        for values, result in zip(VALUES, value, strict=True):
             jvm17.open()
             assert jvm17.fire(fire, *(_input(values, input_.index) for input_ in bound.inputs)) == "void"
             errors = [error.kind for error in jvm17.errors()]
             results = [record.values[0] for record in jvm17.events()]
-            assert (_shown(results), errors) == (shown, [DIV_ZERO] if shown == "div" else []), (text, values)
-            kinds.add(shown.split(" ")[0] if shown[0] not in "-0123456789" else "I")
+            assert (_shown(results), errors) == (result, [DIV_ZERO] if result == "div" else []), (text, values)
+            kinds.add(result.split(" ")[0] if result[0] not in "-0123456789" else "I")
     assert kinds == {"I", "D", "div", "true", "false"}

@@ -174,8 +174,8 @@ def test_expressions(jvm17: Target, expression: str, expected: object) -> None:
 
 
 def test_a_list_is_a_value(jvm17: Target) -> None:
-    ((shown, length),) = printed(jvm17, 'let xs = [$n, "a", null]; print(xs, len(xs));')
-    assert shown == SequenceValue("[Ljava.lang.Object;", 3, (3, "a", None))
+    ((text, length),) = printed(jvm17, 'let xs = [$n, "a", null]; print(xs, len(xs));')
+    assert text == SequenceValue("[Ljava.lang.Object;", 3, (3, "a", None))
     assert length == 3
 
 

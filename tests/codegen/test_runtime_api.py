@@ -22,14 +22,14 @@ _METHOD = re.compile(
 def test_methods_are_there(owner: str) -> None:
     """Each method is public, has exactly this descriptor, and is static if the row says so."""
     javap = javac().parent / "javap"
-    done = subprocess.run(
+    result = subprocess.run(
         [javap, "-s", "-public", "-cp", runtime_classes(), owner.replace("/", ".")],
         capture_output=True,
         text=True,
         check=True,
         timeout=60,
     )
-    results = {(m["name"], m["descriptor"]): "static" in m["flags"] for m in _METHOD.finditer(done.stdout)}
+    results = {(m["name"], m["descriptor"]): "static" in m["flags"] for m in _METHOD.finditer(result.stdout)}
     rows = {(row.name, row.descriptor): row.static for row in api.all_methods() if row.owner == owner}
     assert rows
     assert rows.items() - results.items() == set()
@@ -37,5 +37,5 @@ def test_methods_are_there(owner: str) -> None:
 
 def test_every_method_is_in_the_documentation() -> None:
     words = set(re.findall(r"\w+", (ROOT / "docs" / "runtime.md").read_text()))
-    own = [row for row in api.all_methods() if row.owner.startswith("btpy/")]
-    assert {f"{row.owner}.{row.name}" for row in own if row.name not in words} == set()
+    rows = [row for row in api.all_methods() if row.owner.startswith("btpy/")]
+    assert {f"{row.owner}.{row.name}" for row in rows if row.name not in words} == set()

@@ -286,7 +286,7 @@ def test_formats_of_numbers_are_those_of_python(jvm17: Target, expression: str, 
 
 def test_formats_of_texts_and_units(jvm17: Target) -> None:
     jvm17.open()
-    shown = {
+    texts = {
         'f"[{$sku:>5}]"': "[  A-1]",
         'f"[{$sku:^6}]"': "[ A-1  ]",
         'f"[{$sku:.2}]"': "[A-]",
@@ -303,8 +303,8 @@ def test_formats_of_texts_and_units(jvm17: Target) -> None:
         'f"[{$quantity:<4}]"': "[3   ]",
         'f"[{$rate:x}]"': "[0.5]",
     }
-    program = _probe("".join(f"let v{at} = {text}; print(v{at});" for at, text in enumerate(shown)))
-    assert _run(jvm17, program) == [(text,) for text in shown.values()]
+    program = _probe("".join(f"let v{at} = {text}; print(v{at});" for at, text in enumerate(texts)))
+    assert _run(jvm17, program) == [(text,) for text in texts.values()]
 
 
 def test_control_and_maps(jvm: Target) -> None:

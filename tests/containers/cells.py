@@ -48,9 +48,9 @@ def require(*commands: str) -> None:
 def require_to_run(*prefix: str) -> None:
     """Skips the test where this machine forbids what the prefix does."""
     require(prefix[0])
-    done = subprocess.run([*prefix, "true"], capture_output=True, text=True)
-    if done.returncode != 0:
-        pytest.skip(f"this machine forbids {' '.join(prefix[:3])}: {done.stderr.strip()}")
+    result = subprocess.run([*prefix, "true"], capture_output=True, text=True)
+    if result.returncode != 0:
+        pytest.skip(f"this machine forbids {' '.join(prefix[:3])}: {result.stderr.strip()}")
 
 
 def without(*capabilities: str) -> tuple[str, ...]:
@@ -132,13 +132,13 @@ def passable(directory: Path) -> Iterator[None]:
             path.chmod(mode)
 
 
-def assert_traced(found: Cell) -> None:
+def assert_traced(target_cell: Cell) -> None:
     """Attaches from this process, counts a prime number of calls, and checks that the class is restored."""
-    with Session.attach(found.process) as session:
+    with Session.attach(target_cell.process) as session:
         deployment = session.deployer.load(program("Counted::step { @n = count(); }"))
         assert deployment.methods == 1
-        found.target.send(f"call {CALLS}")
-        found.target.wait_for("called")
+        target_cell.target.send(f"call {CALLS}")
+        target_cell.target.wait_for("called")
         (content,) = session.delivery.snapshot()
         assert content.entries == (((), Count(CALLS)),)
         assert session.departure.detach().clean
@@ -155,17 +155,17 @@ def doctor(pid: int, *, prefix: Sequence[str] = (), **environment: str) -> subpr
     )
 
 
-def refusal(found: Cell, *prefix: str, **environment: str) -> str:
+def refusal(target_cell: Cell, *prefix: str, **environment: str) -> str:
     """The message of ``btpy PID -e …``, which must refuse."""
-    done = subprocess.run(
-        [*prefix, sys.executable, "-m", "btpy", str(found.process.pid), "-e", "Counted::step { @n = count() }"],
+    result = subprocess.run(
+        [*prefix, sys.executable, "-m", "btpy", str(target_cell.process.pid), "-e", "Counted::step { @n = count() }"],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         timeout=100,
     )
-    assert (done.returncode, done.stdout) == (3, "")
-    return done.stderr
+    assert (result.returncode, result.stdout) == (3, "")
+    return result.stderr
 
 
 @contextmanager

@@ -59,14 +59,14 @@ def test_a_jvm_with_a_tmp_of_its_own_is_traced(jdk: int) -> None:
         target_cell.assert_undisturbed()
 
 
-@pytest.mark.parametrize("own", [11, 17])
-def test_the_java_of_btpy_does_not_matter_in_a_side_car(own: int) -> None:
+@pytest.mark.parametrize("java", [11, 17])
+def test_the_java_of_btpy_does_not_matter_in_a_side_car(java: int) -> None:
     """Java 11 and 17.0.9 look for the attach socket in different places."""
     require_to_run(*NEW_TMP)
     with cell(25, prefix=NEW_TMP) as target_cell:
-        done = doctor(target_cell.process.pid, JAVA_HOME=str(java_home(own)))
-        assert done.returncode == 0, done.stdout
-        assert "not needed: btpy speaks the attach protocol itself there" in done.stdout
+        result = doctor(target_cell.process.pid, JAVA_HOME=str(java_home(java)))
+        assert result.returncode == 0, result.stdout
+        assert "not needed: btpy speaks the attach protocol itself there" in result.stdout
         target_cell.assert_undisturbed()
 
 
@@ -119,9 +119,9 @@ def test_root_without_ptrace_names_the_capability() -> None:
 def test_root_without_ptrace_attaches_where_the_counters_show_the_same_tmp(jdk: int) -> None:
     """The case of docker exec: root of the container, and an application that runs as another user."""
     with cell(jdk, prefix=AS_NOBODY, readable=True) as target_cell:
-        done = doctor(target_cell.process.pid, prefix=without("sys_ptrace"))
-        assert done.returncode == 0, done.stdout
-        assert "root may do more than this needs:  sudo -u nobody btpy …" in done.stdout
+        result = doctor(target_cell.process.pid, prefix=without("sys_ptrace"))
+        assert result.returncode == 0, result.stdout
+        assert "root may do more than this needs:  sudo -u nobody btpy …" in result.stdout
         target_cell.assert_undisturbed()
 
 
@@ -136,8 +136,8 @@ def test_a_jvm_with_capabilities_is_attached_to_only_where_it_has_the_same_tmp(o
                 f"error[BT501]: cannot attach to pid {target_cell.process.pid}: it has capabilities"
             )
         else:
-            done = doctor(target_cell.process.pid, prefix=BTPY_AS_NOBODY)
-            assert done.returncode == 0, done.stdout
+            result = doctor(target_cell.process.pid, prefix=BTPY_AS_NOBODY)
+            assert result.returncode == 0, result.stdout
         target_cell.assert_undisturbed()
 
 
@@ -195,8 +195,8 @@ def test_without_the_privilege_to_enter_a_network_namespace_the_remedy_is_nsente
         assert f"error[BT509]: the JVM {target_cell.process.pid} has a network namespace of its own" in message
         assert f"nsenter -t {target_cell.process.pid} -n btpy {target_cell.process.pid}" in message
         target_cell.assert_undisturbed()
-        done = doctor(target_cell.process.pid, prefix=("nsenter", "-t", str(target_cell.process.pid), "-n"))
-        assert done.returncode == 0, done.stdout
+        result = doctor(target_cell.process.pid, prefix=("nsenter", "-t", str(target_cell.process.pid), "-n"))
+        assert result.returncode == 0, result.stdout
         target_cell.assert_undisturbed()
 
 
@@ -232,8 +232,8 @@ def test_the_policy_that_the_help_shows_is_enough(jdk: int, granted: bool, tmp_p
         target_cell.assert_undisturbed()
     policy.write_text(grant if granted else "")
     with cell(jdk, *options) as target_cell:
-        done = doctor(target_cell.process.pid)
-        assert done.returncode == (0 if granted else 3), done.stdout
+        result = doctor(target_cell.process.pid)
+        assert result.returncode == (0 if granted else 3), result.stdout
         target_cell.assert_undisturbed()
 
 
@@ -293,12 +293,12 @@ def test_a_jvm_that_is_stopped_during_the_attach_is_reported_and_no_file_stays_w
 def test_an_attach_file_that_was_left_is_used_and_removed() -> None:
     """A killed delegate has left an old attach file; no process waits for it."""
     with counted(17) as target:
-        left = Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}")
-        left.touch(mode=0o600)
-        os.utime(left, (1, 1))
+        attach_file = Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}")
+        attach_file.touch(mode=0o600)
+        os.utime(attach_file, (1, 1))
         with Delegate(processes.describe(target.pid)) as delegate:
             delegate.wake()
-        assert not left.exists()
+        assert not attach_file.exists()
         assert target.stdout == ["ready"]
 
 
@@ -308,13 +308,13 @@ def test_an_attach_file_that_was_left_beside_a_listening_jvm_is_removed() -> Non
     with counted(17) as target:
         process = processes.describe(target.pid)
         attach.wake(process)
-        left = Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}")
+        attach_file = Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}")
         for age, stays in ((1, True), (3600, False)):
-            left.touch(mode=0o600)
-            os.utime(left, (time.time() - age,) * 2)
+            attach_file.touch(mode=0o600)
+            os.utime(attach_file, (time.time() - age,) * 2)
             with Delegate(process) as delegate:
                 delegate.wake()
-            assert left.exists() == stays
+            assert attach_file.exists() == stays
 
 
 def test_an_attach_file_of_another_user_in_tmp_blocks_nobody() -> None:

@@ -113,13 +113,13 @@ def bundle(tmp_path: Path) -> Path:
     return directory
 
 
-def assert_counts(btpy: Target, found: Cell) -> None:
+def assert_counts(btpy: Target, target_cell: Cell) -> None:
     waited(lambda: any(line.startswith("btpy: 1 probe") for line in btpy.stderr), "the probe")
-    found.target.send(f"call {CALLS}")
-    found.target.wait_for("called")
+    target_cell.target.send(f"call {CALLS}")
+    target_cell.target.wait_for("called")
     assert btpy.wait() == 0, btpy.stderr
     assert btpy.stdout == [f"@n  {CALLS}"]
-    found.assert_undisturbed()
+    target_cell.assert_undisturbed()
 
 
 def test_on_a_node_with_the_capabilities_of_the_manifest(image: Path, tmp_path: Path) -> None:

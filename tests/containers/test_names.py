@@ -42,8 +42,8 @@ def assert_traced_as(name: str, target_cell: Cell) -> None:
 def test_a_container_of_docker_is_shown_and_traced_by_its_id(tmp_path: Path) -> None:
     id_ = unique_id()
     with container(tmp_path, user=0, group=f"/docker/{id_}") as inside, cell(17, prefix=inside) as target_cell:
-        shown = row(target_cell)
-        assert (shown["container_id"], shown["runtime"], shown["pod"]) == (id_, "docker", None)
+        columns = row(target_cell)
+        assert (columns["container_id"], columns["runtime"], columns["pod"]) == (id_, "docker", None)
         head, *lines = btpy("ps").stdout.splitlines()
         (line,) = [line for line in lines if line.split()[0] == str(target_cell.process.pid)]
         assert "CONTAINER" in head.split()
@@ -59,6 +59,6 @@ def test_a_pod_is_shown_and_traced_by_the_host_name_of_its_containers(tmp_path: 
         container(tmp_path, user=0, group=group, hostname=pod) as inside,
         cell(17, prefix=inside) as target_cell,
     ):
-        shown = row(target_cell)
-        assert (shown["container_id"], shown["pod_uid"], shown["pod"]) == (id_, UID, pod)
+        columns = row(target_cell)
+        assert (columns["container_id"], columns["pod_uid"], columns["pod"]) == (id_, UID, pod)
         assert_traced_as(f"pod/{pod}", target_cell)

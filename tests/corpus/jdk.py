@@ -27,9 +27,9 @@ def handlers() -> Path:
 def run(jdk: int, scratch: Path, classpath: Path, *arguments: str, flags: tuple[str, ...] = ()) -> str:
     """The output of a Java program run in ``scratch``. AssertionError with everything it said when it fails."""
     command = [str(java(jdk)), "-Xmx512m", "-XX:+UseSerialGC", *flags, "-cp", str(classpath), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, cwd=scratch)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    result = subprocess.run(command, capture_output=True, text=True, timeout=1800, cwd=scratch)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
 
 
 def weave_jdk(jdk: int, scratch: Path, module: str, step: int, planned: Plan = ends, first: int = 0) -> Corpus:

@@ -18,7 +18,7 @@ SHARDS = 11
 
 
 def check(jdk: int, corpus: Corpus, *, dense: bool = False) -> None:
-    refused = check_refusals(corpus, dense=dense)
+    refusals = check_refusals(corpus, dense=dense)
     output = corpora.link(jdk, corpus)
     assert "REFUSED" not in output, output
     match = re.search(r"linked (\d+) missing (\d+)", output)
@@ -36,7 +36,7 @@ def check(jdk: int, corpus: Corpus, *, dense: bool = False) -> None:
     )
     print(f"\nJDK {jdk}: {corpus.classes} classes, {corpus.methods} methods, {corpus.sites} sites, {costs};")
     print(f"  {linked} linked, {missing} not linkable")
-    print(refused)
+    print(refusals)
 
 
 @pytest.mark.parametrize("jdk", [17, 25])

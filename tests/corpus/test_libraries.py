@@ -33,14 +33,14 @@ def check(name: str, jars: list[Path], needs: list[Path], scratch: Path, *, step
     for plan, every in ((ends, 1), (all_at_once, dense)):
         files = ((path, (library.root / path).read_bytes()) for path in paths[::every])
         corpus = weave_all(files, scratch / plan.__name__, plan)
-        refused = check_refusals(corpus, dense=plan is all_at_once)
+        refusals = check_refusals(corpus, dense=plan is all_at_once)
         verdict = judge(library, before, examine(library, corpus.changed, corpus.root, needs, scratch))
         assert not verdict.worse, "\n".join(verdict.worse)
         assert verdict.linked > 0
         print(f" {plan.__name__}: {corpus.classes} classes, {corpus.methods} methods, {corpus.sites} sites")
         otherwise = f"{verdict.unlinkable} lack a class, {verdict.verified} of them verified otherwise"
         print(f"  {len(corpus.changed)} changed, {verdict.linked} linked, {otherwise}")
-        print(refused)
+        print(refusals)
         for title, names in (("asks for a class now", verdict.asking), ("wrong unwoven", verdict.wrong)):
             for class_name in names:
                 print(f"  {title}: {class_name}")

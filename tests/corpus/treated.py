@@ -93,8 +93,8 @@ def generated() -> Path:
 def _java(scratch: Path, classpath: list[Path], main: str, *arguments: str) -> None:
     machine = javac().parent / "java" if main.startswith("org.aspectj") else java(17)
     command = [str(machine), "-Xmx700m", "-XX:+UseSerialGC", "-cp", ":".join(map(str, classpath)), main, *arguments]
-    done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=600)
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def _made(name: str, source: str, make: Callable[[Path], None]) -> Path:

@@ -157,8 +157,8 @@ def test_a_server_that_sends_a_byte_now_and_then(
 
 
 def test_a_server_of_another_authority_gets_no_token(fake: FakeApiServer) -> None:
-    own = ssl.get_default_verify_paths().cafile
-    (fake.account / "ca.crt").write_text(Path(own).read_text() if own else "")
+    authorities = ssl.get_default_verify_paths().cafile
+    (fake.account / "ca.crt").write_text(Path(authorities).read_text() if authorities else "")
     with pytest.raises(ApiServerError, match="does not answer"):
         asked(fake).pods()
     assert fake.versions == []

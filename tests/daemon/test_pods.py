@@ -80,14 +80,14 @@ class Node:
 @pytest.fixture
 def cleared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The JVMs in which the daemon has looked for sessions of an earlier one."""
-    found: list[int] = []
+    pids: list[int] = []
 
     def listed(process: JvmProcess) -> tuple[()]:
-        found.append(process.pid)
+        pids.append(process.pid)
         return ()
 
     monkeypatch.setattr(unattended, "listed", listed)
-    return found
+    return pids
 
 
 @pytest.fixture

@@ -21,12 +21,12 @@ def asked(name: str) -> ClassBytes:
     return ClassBytes(1, 1, f"com.acme.shop.{name}", "app", "java.lang.Object", (), data)
 
 
-def instrumentation(left: int) -> Instrumentation:
+def instrumentation(free_sites: int) -> Instrumentation:
     program = check_source(
         Source("probe.bt", "com.acme.shop.*::place { print(1) } com.acme.shop.*::quote { print(1) }")
     )
     weave_state = WeaveState(SLOT, "17.0.1")
-    weave_state.take_sites(SITES - 1 - left)
+    weave_state.take_sites(SITES - 1 - free_sites)
     return Instrumentation(program, weave_state, frozenset())
 
 
@@ -37,14 +37,14 @@ def verdict(session: Instrumentation, name: str) -> Verdict:
 
 
 def test_the_last_numbers_are_given_out() -> None:
-    session = instrumentation(left=2)
+    session = instrumentation(free_sites=2)
     assert verdict(session, "OrderService") is Verdict.WOVEN
     assert sorted(session.weave_state.sites) == [(SLOT + 1) * SITES - 2, (SLOT + 1) * SITES - 1]
     assert first_site(SLOT + 1) not in session.weave_state.sites
 
 
 def test_classes_loaded_later_are_refused_by_name() -> None:
-    session = instrumentation(left=1)
+    session = instrumentation(free_sites=1)
     assert verdict(session, "OrderService") is Verdict.UNCHANGED
     assert session.weave_state.sites == {}
     (refusal,) = session.weave_state.refusals

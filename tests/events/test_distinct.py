@@ -36,8 +36,8 @@ def occupancies(values: int, chance: random.Random) -> list[int]:
     """The number of values in each register, by splitting the values in two again and again."""
     counts = [values]
     while len(counts) < REGISTERS:
-        left = [binomial(count, chance) for count in counts]
-        counts = [part for count, one in zip(counts, left, strict=True) for part in (one, count - one)]
+        halves = [binomial(count, chance) for count in counts]
+        counts = [part for count, one in zip(counts, halves, strict=True) for part in (one, count - one)]
     return counts
 
 

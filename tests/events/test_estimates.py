@@ -49,9 +49,9 @@ def test_counts_sums_and_means_lie_where_they_should(hits: int, factor: int) -> 
     for _ in range(TRIALS):
         order = list(enumerate(samples))
         chosen, skipped = sampled([at for at, _ in order], factor, chance)
-        own = [(samples[at], weight) for at, weight in chosen if at % 3 == 0]
-        weights = weights_of(own, skipped, factor)
-        n, total = weights.hits, sum(sample * weight for sample, weight in own)
+        pairs = [(samples[at], weight) for at, weight in chosen if at % 3 == 0]
+        weights = weights_of(pairs, skipped, factor)
+        n, total = weights.hits, sum(sample * weight for sample, weight in pairs)
         estimates.append(n)
         missed["n"] += not holds(intervals(Count(n, weights))[""], len(mine))
         missed["sum"] += not holds(intervals(Total(n, total, 0.0, weights))[""], sum(mine))

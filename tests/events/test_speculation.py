@@ -70,8 +70,8 @@ def test_the_oldest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     assert speculations.dropped == {}
     settled(speculations, record(HELD, 3, 5))
     assert speculations.dropped == {0: 2}
-    shown = [settled(speculations, record(COMMIT, id_)) for id_ in range(4)]
-    assert shown == [[], [(1,), (4,)], [(2,)], [(5,)]]
+    records = [settled(speculations, record(COMMIT, id_)) for id_ in range(4)]
+    assert records == [[], [(1,), (4,)], [(2,)], [(5,)]]
 
 
 def test_a_program_that_does_not_speculate_is_left_alone() -> None:
@@ -90,12 +90,12 @@ def test_every_record_is_shown_once_or_counted(steps: Sequence[tuple[int, int]],
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(speculation, "MAX_RECORDS", room)
         speculations = Speculations(TEMPLATES)
-        shown: list[tuple[Value, ...]] = []
+        records: list[tuple[Value, ...]] = []
         for number, (template, id_) in enumerate(steps):
-            shown += settled(
+            records += settled(
                 speculations, record(template, id_, number) if template != PLAIN else record(PLAIN, number)
             )
         speculations.close()
-    printed = sum(template in (PLAIN, HELD) for template, _ in steps)
-    assert len(set(shown)) == len(shown) == printed - speculations.dropped.total()
-    assert speculations.controls.total() == len(steps) - printed
+    count = sum(template in (PLAIN, HELD) for template, _ in steps)
+    assert len(set(records)) == len(records) == count - speculations.dropped.total()
+    assert speculations.controls.total() == len(steps) - count

@@ -52,9 +52,9 @@ def test_a_dashboard_is_complete(name: str) -> None:
 
 def test_the_expressions_have_the_names_of_the_script() -> None:
     program = check_source(Source(str(SCRIPT), SCRIPT.read_text()))
-    own = [map_ for map_ in outline_of(program).maps if map_.name and "." not in map_.name]
-    metrics = {f"btpy_{map_.name}_nanoseconds" for map_ in own}
-    labels = {re.sub(r"\W", "_", name) for map_ in own for name in map_.key_names}
+    maps = [map_ for map_ in outline_of(program).maps if map_.name and "." not in map_.name]
+    metrics = {f"btpy_{map_.name}_nanoseconds" for map_ in maps}
+    labels = {re.sub(r"\W", "_", name) for map_ in maps for name in map_.key_names}
     used = [expression for expression in expressions("service.json") if metrics & set(re.findall(r"\w+", expression))]
     assert used == list(expressions("service.json"))
     assert {name for text in used for name in re.findall(r"\bbtpy_\w+", text)} == metrics

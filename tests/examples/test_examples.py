@@ -103,9 +103,9 @@ def test_thrown() -> None:
         assert counts[f"decline,{prefix}PaymentDeclinedException"] == run.shop["decline"]
         assert set(run.maps["declined"]) == {"51,true", "14,false"}
         assert run.total("declined") == run.maps["first"] == run.shop["decline"]
-        printed = run.tracer.printed()
-        assert len([line for line in printed if "declined, reason" in line]) == 3
-        stacks = [line for line in printed if "PaymentGateway.decline" in line]
+        lines = run.tracer.printed()
+        assert len([line for line in lines if "declined, reason" in line]) == 3
+        stacks = [line for line in lines if "PaymentGateway.decline" in line]
         assert len(stacks) == 3
         assert all("PaymentGateway.charge" in line and "OrderService.place" in line for line in stacks)
 
@@ -134,8 +134,8 @@ def test_top_endpoints(jdk: int) -> None:
 def test_recursion() -> None:
     with traced("recursion.bt") as run:
         assert run.total("activations") == run.shop["countProducts"]
-        refused = run.shop["status.400"] - run.shop["place!BadRequestException"]
-        assert run.maps["activations"]["0"] == run.shop["request/count"] - refused
+        refusals = run.shop["status.400"] - run.shop["place!BadRequestException"]
+        assert run.maps["activations"]["0"] == run.shop["request/count"] - refusals
         assert sum(stats["count"] for stats in run.maps["whole"].values()) == run.maps["activations"]["0"]
         assert run.maps["products"]["home"] == 61
 
@@ -300,8 +300,8 @@ def test_line_locals() -> None:
             and event["after"] > 0
             for event in events
         )
-        printed = [re.fullmatch(r'sku="(SKU-\d+)", quantity=(\d+), .*', line) for line in run.tracer.printed()]
-        assert Counter((match[1], int(match[2])) for match in printed if match) == Counter(
+        matches = [re.fullmatch(r'sku="(SKU-\d+)", quantity=(\d+), .*', line) for line in run.tracer.printed()]
+        assert Counter((match[1], int(match[2])) for match in matches if match) == Counter(
             (event["sku"], event["quantity"]) for event in events
         )
 
@@ -315,11 +315,9 @@ def test_field_writes(jdk: int) -> None:
         assert moves[f"NEW,PAID,{order}.become"] == run.shop["spend"]
         assert moves[f"PAID,CONFIRMED,{order}.become"] == run.shop["mail"]
         assert moves[f"null,NEW,{order}.<init>"] > run.shop["spend"]
-        printed = run.tracer.printed()
-        assert len(set(printed)) == len(printed) == run.shop["mail"]
-        assert all(
-            re.fullmatch(r"order \d+: PAID -> CONFIRMED by com.acme.shop.Order.become", line) for line in printed
-        )
+        lines = run.tracer.printed()
+        assert len(set(lines)) == len(lines) == run.shop["mail"]
+        assert all(re.fullmatch(r"order \d+: PAID -> CONFIRMED by com.acme.shop.Order.become", line) for line in lines)
         assert sum(run.maps["spent"].values()) == run.maps["steps"]
 
 
@@ -334,9 +332,9 @@ def test_raised_and_caught(jdk: int) -> None:
         assert run.maps["gave_up"] == {f"com.acme.shop.{name}": count for name, count in given_up.items()}
         raised = run.maps["raised"]
         rethrown = {key.partition(",")[0]: count for key, count in raised.items() if key.endswith(",place")}
-        own = given_up["BadRequestException"]  # raised in the method or below it, and always raised again
+        bad_requests = given_up["BadRequestException"]  # raised in the method or below it, and always raised again
         assert rethrown["com.acme.shop.OutOfStockException"] == given_up["OutOfStockException"]
-        assert rethrown["com.acme.shop.BadRequestException"] >= own
+        assert rethrown["com.acme.shop.BadRequestException"] >= bad_requests
         assert raised["com.acme.shop.PaymentDeclinedException,decline"] == run.shop["decline"]
         assert raised["com.acme.shop.NoSuchProductException,find"] == run.shop["find!NoSuchProductException"]
         assert run.total("out_of_stock") == run.shop["reserve!OutOfStockException"]
@@ -355,10 +353,10 @@ def test_failures() -> None:
         assert run.maps["types"]["OutOfStockException"] == run.shop["reserve!OutOfStockException"]
         assert run.maps["types"]["NoSuchProductException"] == run.shop["find!NoSuchProductException"]
         assert run.maps["types"]["PaymentDeclinedException"] == run.shop["decline"]
-        printed = run.tracer.printed()
-        assert len(printed) == run.shop["decline"]
+        lines = run.tracer.printed()
+        assert len(lines) == run.shop["decline"]
         pattern = re.compile(r"declined, reason (14|51) com\.acme\.shop\.PaymentGateway\.decline:\d+")
-        assert all(map(pattern.fullmatch, printed))
+        assert all(map(pattern.fullmatch, lines))
     parameters = "--of=*Stock*", "--least=1000000"
     with traced("failures.bt", *parameters) as run:
         assert run.maps["types"] == {}

@@ -206,8 +206,8 @@ class Reader:
     """A command in a shell; its output is read while it runs. ``on_line`` is called with each line and the reader."""
 
     def __init__(self, command: str, directory: Path, on_line: Callable[[Reader, str], None]) -> None:
-        own = [Path(__file__).parent / "bin", Path(sys.executable).parent, java(17).parent]
-        path = os.pathsep.join([*map(str, own), os.environ["PATH"]])
+        directories = [Path(__file__).parent / "bin", Path(sys.executable).parent, java(17).parent]
+        path = os.pathsep.join([*map(str, directories), os.environ["PATH"]])
         self.process = subprocess.Popen(
             ["bash", "-c", command],
             cwd=directory,
@@ -255,8 +255,8 @@ def ends_by_itself(command: Command) -> bool:
     words = command.words()
     if words[0] != "btpy":
         return True
-    refused = any(line.startswith("error") for line in command.output)
-    return refused or bool(_BOUNDED & set(words)) or words[1] in set(table.NAMES) - _TRACING
+    is_refused = any(line.startswith("error") for line in command.output)
+    return is_refused or bool(_BOUNDED & set(words)) or words[1] in set(table.NAMES) - _TRACING
 
 
 def run(command: Command, directory: Path, targets: dict[str, Target]) -> None:
@@ -276,11 +276,11 @@ def run(command: Command, directory: Path, targets: dict[str, Target]) -> None:
     reader = Reader(text, directory, on_line)
     status = reader.wait()
     forms = {form(line.replace(f" [{OWN_NAME}]", "")) for line in reader.lines}
-    printed = "\n".join(reader.lines)
+    output = "\n".join(reader.lines)
     missing = [line for line in command.output if line.strip() and form(line) not in forms]
-    assert missing == [], f"{command.place}: {text}\nprints no such line. It prints:\n{printed}"
+    assert missing == [], f"{command.place}: {text}\nprints no such line. It prints:\n{output}"
     expected = 2 if any(line.startswith("error") for line in command.output) else 0
-    assert status == expected, f"{command.place}: {text}\n{printed}"
+    assert status == expected, f"{command.place}: {text}\n{output}"
 
 
 @pytest.mark.parametrize("page", LIVE, ids=lambda page: str(page.relative_to(ROOT)))
@@ -317,8 +317,8 @@ def test_the_prompt(tmp_path: Path) -> None:
     entries = [line.removeprefix("OrderApp> ") for line in transcript if line.startswith("OrderApp> ")]
     assert len(entries) == 7
     with ExitStack() as stack:
-        own = stack.enter_context(open_shop(tmp_path))
-        command = [sys.executable, "-m", "btpy", str(own.pid)]
+        shop_program = stack.enter_context(open_shop(tmp_path))
+        command = [sys.executable, "-m", "btpy", str(shop_program.pid)]
         environment = {"XDG_STATE_HOME": str(tmp_path)}
         screen = stack.enter_context(terminal(command, columns=130, lines=120, env=environment))
         screen.wait_for("OrderApp>")

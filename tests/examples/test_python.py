@@ -38,9 +38,9 @@ def test_the_document_gives_the_results_shown(shop: Target, capsys: pytest.Captu
     assert len(BLOCKS) == 5
     for block in BLOCKS:
         ran(block, shop, names)
-    printed = capsys.readouterr().out
-    assert "@took[" in printed
-    assert "PricingEngine.quote ENTRY" in printed
+    output = capsys.readouterr().out
+    assert "@took[" in output
+    assert "PricingEngine.quote ENTRY" in output
     assert len(names["took"]) > 3
     assert names["sessions"].failures == {}
 

@@ -48,7 +48,7 @@ def own_process(text: str, **environment: str) -> subprocess.CompletedProcess[st
 def test_every_jdk_can_be_the_clients_own(jdk: int) -> None:
     """Standard error stays empty, Python keeps its signals, and the process ends by itself."""
     with counted(17) as target:
-        done = own_process(
+        result = own_process(
             f"""
             import json, signal
             names = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1"]
@@ -67,22 +67,22 @@ def test_every_jdk_can_be_the_clients_own(jdk: int) -> None:
             JAVA_HOME=str(java_home(jdk)),
             JAVA_TOOL_OPTIONS="-Dnot.for.us=1",
         )
-        assert done.stderr == ""
-        assert json.loads(done.stdout) == [True, True, "17.0.9"]
-        assert done.returncode == 0
+        assert result.stderr == ""
+        assert json.loads(result.stdout) == [True, True, "17.0.9"]
+        assert result.returncode == 0
 
 
 def test_an_interrupt_while_the_own_jvm_starts_ends_the_process_cleanly() -> None:
-    done = own_process(
+    result = own_process(
         """
         from btpy.jvm import attach
         attach._attacher.begin()
         raise KeyboardInterrupt
         """
     )
-    assert done.returncode == -2 or "KeyboardInterrupt" in done.stderr
-    assert "hs_err" not in done.stderr + done.stdout
-    assert "SIGSEGV" not in done.stderr + done.stdout
+    assert result.returncode == -2 or "KeyboardInterrupt" in result.stderr
+    assert "hs_err" not in result.stderr + result.stdout
+    assert "SIGSEGV" not in result.stderr + result.stdout
 
 
 @all_jdks_and_8
@@ -295,8 +295,8 @@ def test_a_client_that_is_killed_while_it_attaches_leaves_no_file(own_tmp: Path)
             assert list(own_tmp.glob("btpy-*/socket"))
             client.kill()
         deadline = time.monotonic() + PATIENCE
-        while left := list(own_tmp.iterdir()):
-            assert time.monotonic() < deadline, left
+        while files := list(own_tmp.iterdir()):
+            assert time.monotonic() < deadline, files
             time.sleep(0.02)
 
 
@@ -341,8 +341,8 @@ def test_the_socket_of_a_killed_jvm_is_not_in_the_way(jdk: int) -> None:
     """The attach socket of an earlier JVM with the same pid; no process listens on it."""
     with counted(jdk) as target:
         path = Path("/tmp") / f".java_pid{target.pid}"
-        with socket.socket(socket.AF_UNIX) as left:
-            left.bind(str(path))
+        with socket.socket(socket.AF_UNIX) as stale_socket:
+            stale_socket.bind(str(path))
         with Session.attach(target.pid) as session:
             assert session.departure.detach().clean
 
@@ -350,8 +350,8 @@ def test_the_socket_of_a_killed_jvm_is_not_in_the_way(jdk: int) -> None:
 def test_a_stale_socket_that_may_not_be_removed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with counted(17) as target:
         path = Path("/tmp") / f".java_pid{target.pid}"
-        with socket.socket(socket.AF_UNIX) as left:
-            left.bind(str(path))
+        with socket.socket(socket.AF_UNIX) as stale_socket:
+            stale_socket.bind(str(path))
 
         def refuse(path: Path, missing_ok: bool = False) -> None:
             raise PermissionError(errno.EPERM, "Operation not permitted")
@@ -458,5 +458,5 @@ def test_a_container_without_a_way_out_is_named() -> None:
 @needs_root
 def test_a_jvm_with_a_private_tmp_is_reached_by_a_java_that_looks_there() -> None:
     with counted(17, prefix=namespaces()) as target:
-        done = own_process(DETACHED.format(target=target.pid), JAVA_HOME=str(java_home(21)))
-        assert (done.stdout, done.stderr) == ("True\n", "")
+        result = own_process(DETACHED.format(target=target.pid), JAVA_HOME=str(java_home(21)))
+        assert (result.stdout, result.stderr) == ("True\n", "")

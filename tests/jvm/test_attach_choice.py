@@ -100,8 +100,8 @@ def test_everything_that_looks_into_a_jvm_works_without_any_java(tmp_path: Path)
         commands.write_text(":quit\n")
         prompted = without_java(pid, "--repl-script", str(commands))
         assert prompted.returncode == 0, prompted.stderr
-        shown = without_java("ps")
-        assert pid in shown.stdout
+        result = without_java("ps")
+        assert pid in result.stdout
         assert_undisturbed(target)
 
 
@@ -109,9 +109,9 @@ def test_the_environment_chooses_the_way_and_an_option_comes_first(monkeypatch: 
     monkeypatch.setenv("BTPY_ATTACH", "jpype")
     with counted(17) as target:
         command = (str(target.pid), "-v", "-e", "Counted::step { @n = count() }", "--for", "100ms")
-        refused = without_java(*command)
-        assert refused.returncode == AttachError.exit_status
-        assert "error[BT510]" in refused.stderr
+        result = without_java(*command)
+        assert result.returncode == AttachError.exit_status
+        assert "error[BT510]" in result.stderr
         traced = without_java(*command, "--attach", "auto")
         assert traced.returncode == 0, traced.stderr
         monkeypatch.setenv("BTPY_ATTACH", "direct")
@@ -128,9 +128,9 @@ def test_the_environment_chooses_the_way_and_an_option_comes_first(monkeypatch: 
 def test_a_command_that_cannot_do_without_java_names_it() -> None:
     with counted(17) as target:
         for command in ((str(target.pid), "--attach", "jpype", "-e", "Counted::step { }"), ("demo",)):
-            refused = without_java(*command)
-            assert refused.returncode == AttachError.exit_status, refused.stdout
-            assert "error[BT510]: btpy finds no Java runtime with the module jdk.attach" in refused.stderr
+            result = without_java(*command)
+            assert result.returncode == AttachError.exit_status, result.stdout
+            assert "error[BT510]: btpy finds no Java runtime with the module jdk.attach" in result.stderr
         assert_undisturbed(target)
 
 
@@ -194,9 +194,9 @@ def test_a_process_out_of_reach_is_refused_without_java_too() -> None:
     with counted(17, "-XX:+DisableAttachMechanism") as deaf, subprocess.Popen(["sleep", "600"]) as sleeping:
         try:
             for pid, code in ((dead_process.pid, 502), (sleeping.pid, 504), (deaf.pid, 505)):
-                refused = without_java(str(pid), "--attach", "direct", "-e", "Counted::step { }")
-                assert refused.returncode == AttachError.exit_status
-                assert refused.stderr.startswith(f"error[BT{code}]: ")
+                result = without_java(str(pid), "--attach", "direct", "-e", "Counted::step { }")
+                assert result.returncode == AttachError.exit_status
+                assert result.stderr.startswith(f"error[BT{code}]: ")
             assert sleeping.poll() is None
         finally:
             sleeping.kill()

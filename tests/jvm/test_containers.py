@@ -201,10 +201,10 @@ def test_a_container_with_the_pids_of_the_machine_reads_the_files_of_the_machine
     assert containers.read(4711, tmp_path / "root", tmp_path / "proc") == Container(ID, "", "", UID)
     inodes = {name: (directory / "ns" / name).stat().st_ino for name in ("pid", "user")}
     monkeypatch.setattr(containers, "_HOST_NAMESPACES", inodes)
-    found = containers.read(4711, tmp_path / "root", tmp_path / "proc")
+    container = containers.read(4711, tmp_path / "root", tmp_path / "proc")
     if directory.stat().st_uid == 0:
-        assert found is not None
-        assert found.shown_pod == "prod/orders-7f9c"
+        assert container is not None
+        assert container.shown_pod == "prod/orders-7f9c"
 
 
 def test_docker_keeps_name_and_image(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ CodeCache: size=4000Kb, used=1349Kb, max_used=1349Kb, free=252Kb
 
 
 @pytest.mark.parametrize(
-    ("answer", "left"),
+    ("answer", "space"),
     [
         (SEGMENTED, (4000, 252, True)),
         (
@@ -112,10 +112,10 @@ CodeCache: size=4000Kb, used=1349Kb, max_used=1349Kb, free=252Kb
         ),
     ],
 )
-def test_the_code_cache(answer: str, left: tuple[int, int, bool]) -> None:
+def test_the_code_cache(answer: str, space: tuple[int, int, bool]) -> None:
     limit = code_cache(answer)
     assert limit is not None
-    assert (limit.most // 1024, limit.left // 1024, limit.is_near) == left
+    assert (limit.most // 1024, limit.left // 1024, limit.is_near) == space
     assert code_cache("java.lang.IllegalArgumentException: Unknown diagnostic command") is None
 
 

@@ -45,8 +45,8 @@ def test_of_a_long_line_the_part_around_the_mark_is_shown() -> None:
     text = "a" * 300 + " bb " + "c" * 300 + " dd"
     span = place(text, "bb")
     last = Span(span.source, len(text) - 2, len(text))
-    shown, marks = rows(Diagnostic("BT001", "x", Label(span, "here"), (Label(last, "and there"),)))
-    source, mark = shown.removeprefix(" 1 | "), marks.removeprefix("   | ")
+    source_row, marks = rows(Diagnostic("BT001", "x", Label(span, "here"), (Label(last, "and there"),)))
+    source, mark = source_row.removeprefix(" 1 | "), marks.removeprefix("   | ")
     assert (source[0], source[-1], len(source)) == ("…", "…", 162)
     assert source[mark.index("^^") :].startswith("bb")
     assert mark.endswith("- and there"), "what is further right points at the end"

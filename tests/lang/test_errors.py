@@ -434,8 +434,8 @@ def test_text(name: str, golden: Golden) -> None:
         diagnostics = error.diagnostics
     code = name.split("_")[0]
     assert code in {diagnostic.code for diagnostic in diagnostics}
-    shown = CASES[name] if len(CASES[name]) < 400 else CASES[name][:100] + " …"
-    golden.check(f"lang/errors/{name}.txt", f"{shown}\n\n{render_all(diagnostics)}")
+    script = CASES[name] if len(CASES[name]) < 400 else CASES[name][:100] + " …"
+    golden.check(f"lang/errors/{name}.txt", f"{script}\n\n{render_all(diagnostics)}")
 
 
 def test_every_code_of_a_script_has_a_case() -> None:

@@ -50,7 +50,7 @@ def test_every_point_belongs_to_one_location() -> None:
 
 
 @pytest.mark.parametrize(
-    ("location", "shown"),
+    ("location", "tree"),
     [
         ("CALL", "points CALL_BEFORE, operation any"),
         (
@@ -85,9 +85,9 @@ def test_every_point_belongs_to_one_location() -> None:
         ("[ENTRY, LINE(3)]", "points ENTRY LINE, operation lines=3..3"),
     ],
 )
-def test_locations(location: str, shown: str) -> None:
+def test_locations(location: str, tree: str) -> None:
     text = show_program(checked(f'@OnMethod(class="A", location={location}) {{ }}'))
-    assert text == f"probe 0 probe: classes A, methods *, {shown}\n".replace(", operation", ", max 500, operation")
+    assert text == f"probe 0 probe: classes A, methods *, {tree}\n".replace(", operation", ", max 500, operation")
 
 
 @pytest.mark.parametrize(
@@ -311,9 +311,9 @@ def test_all_variables_at_a_line() -> None:
     ]
     against = at(Point.LINE, variables="count I apiToken Ljava/lang/String;", absent="later")
     bound = bind(checked_program, checked_program.probes[0], against)
-    printed, emitted = ([show(value) for value in item.values] for item in bound.body)  # type: ignore[union-attr]
+    print_values, emitted = ([show(value) for value in item.values] for item in bound.body)  # type: ignore[union-attr]
     pairs = ["'count':string", "<variable0:I>:int", "'apiToken':string", f"{REDACTED!r}:string"]
-    assert printed == ["<depth0:I>:int", *pairs]
+    assert print_values == ["<depth0:I>:int", *pairs]
     assert emitted == pairs
     assert [
         part.named for template in checked_program.templates for part in template.parts if not isinstance(part, str)

@@ -39,8 +39,8 @@ def _is_hidden(text: str, permissions: Permissions) -> bool:
     return isinstance(value, typed_tree.Constant) and value.value == REDACTED
 
 
-def _shown(found: Program, host: Probe) -> Iterator[typed_tree.Expr]:
-    bound = bind(found, host, shape(Point.ENTRY, "Ljava/lang/String; Ljava/lang/Object;", "V", "password x"))
+def _shown(program: Program, host: Probe) -> Iterator[typed_tree.Expr]:
+    bound = bind(program, host, shape(Point.ENTRY, "Ljava/lang/String; Ljava/lang/Object;", "V", "password x"))
     pending: list[object] = [bound.body]
     while pending:
         match pending.pop(0):
@@ -114,8 +114,8 @@ def test_the_result_of_a_method_with_the_name_of_a_secret(body: str) -> None:
     checked_program = check_source(Source("probe.bt", f"A::b @return {{ {body} }}"))
     for secret in (True, False):
         offered = replace(shape(Point.RETURN, "", "Ljava/lang/String;"), secret_result=secret)
-        shown = repr(bind(checked_program, checked_program.probes[0], offered).body)
-        assert (REDACTED in shown) == secret
+        body_text = repr(bind(checked_program, checked_program.probes[0], offered).body)
+        assert (REDACTED in body_text) == secret
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,9 @@ def started(target: Target, output: Path) -> subprocess.Popen[str]:
 def check(records: list[dict[str, Any]]) -> dict[str, Any]:
     """The end record, after its numbers were compared with the output."""
     (end,) = [record for record in records if record["type"] == "end"]
-    shown = sum(record["type"] == "printf" for record in records)
+    prints = sum(record["type"] == "printf" for record in records)
     assert end["produced"] == end["delivered"] + end["dropped"], end
-    assert end["delivered"] == shown
+    assert end["delivered"] == prints
     lost: Counter[tuple[str, str]] = Counter()
     for record in records:
         if record["type"] == "lost":

@@ -119,9 +119,9 @@ def test_every_kind(jdk: int) -> None:
     assert some.n == CALLS
     assert len(set(some.values)) == 5
     assert map_values["stacks"] == {}, "flushed into the table"
-    (printed,) = [item for item in items if isinstance(item, PrintedMaps)]
-    assert [content.map.name for content in printed.contents] == ["top", "stacks"]
-    ((_, stacks),) = printed.contents[1].entries
+    (print_,) = [item for item in items if isinstance(item, PrintedMaps)]
+    assert [content.map.name for content in print_.contents] == ["top", "stacks"]
+    ((_, stacks),) = print_.contents[1].entries
     assert stacks == Count(CALLS)
     records = [record for item in items if hasattr(item, "records") for record in item.records]
     (record,) = records

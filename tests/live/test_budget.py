@@ -162,13 +162,13 @@ def test_text_tables_and_columns_say_that_hits_were_skipped(tmp_path: Path) -> N
         ("logfmt", " skipped="),
         ("chrome", "hits skipped"),
     ):
-        shown = subprocess.run(
+        output = subprocess.run(
             [sys.executable, "-m", "btpy", "replay", str(recording), "-f", format_, "-q"],
             capture_output=True,
             text=True,
         ).stdout
-        assert mark in shown, (format_, shown)
+        assert mark in output, (format_, output)
         if format_ in ("csv", "tsv"):
-            rows = [row.split("," if format_ == "csv" else "\t") for row in shown.splitlines()[1:]]
+            rows = [row.split("," if format_ == "csv" else "\t") for row in output.splitlines()[1:]]
             assert rows
             assert all(int(skipped) > 0 and float(low) >= 0 for *_, skipped, low, _ in rows)

@@ -85,9 +85,9 @@ def test_text_and_csv_of_a_recording_show_them(tmp_path: Path) -> None:
         jvm.wait_for("done")
         assert tracer.stop() == 0
     lines = replayed(recording, "text").splitlines()
-    printed = [line for line in lines if line.startswith("work ")]
-    assert len(printed) == CALLS
-    for line in printed:
+    work_lines = [line for line in lines if line.startswith("work ")]
+    assert len(work_lines) == CALLS
+    for line in work_lines:
         _, trace, _, *fields = line.split(" ")
         context = dict(field.split("=", 1) for field in fields)
         assert context["trace_id"] == ("null" if trace == "-" else trace)

@@ -39,8 +39,8 @@ OTHER_CALLED_13 = str(sum(n * 1000 + len("subject") for n in range(13)))
 @contextmanager
 def stage(jdk: int, directory: Path, *flags: str, ready: str = "ready") -> Iterator[Target]:
     """The program Stage, verified, with the observer as its agent."""
-    own = ["-Xverify:all", f"-javaagent:{agents.observer(directory)}", *flags]
-    with target(jdk, "Stage", classpath=[compiled(SOURCES)], flags=own, ready=ready) as jvm:
+    options = ["-Xverify:all", f"-javaagent:{agents.observer(directory)}", *flags]
+    with target(jdk, "Stage", classpath=[compiled(SOURCES)], flags=options, ready=ready) as jvm:
         yield jvm
 
 

@@ -27,8 +27,8 @@ def logged(jdk: int, log: Path, *flags: str) -> str:
     tags = "redefine+class+nmethod=debug,redefine+class+load,class+load"
     with counted(jdk, *flags, f"-Xlog:{tags}:file={log}") as target:
         assert RUN_TIME not in log.read_text()
-        shown = btpy(target.pid, "-e", "Counted::* @entry { @n = count() }", "--for", "100ms")
-        assert shown.returncode == 0, shown.stderr
+        result = btpy(target.pid, "-e", "Counted::* @entry { @n = count() }", "--for", "100ms")
+        assert result.returncode == 0, result.stderr
         text = log.read_text()
     assert RUN_TIME in text
     assert ONE_CHANGED in text

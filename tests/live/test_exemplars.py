@@ -108,24 +108,24 @@ def test_every_exemplar_has_the_trace_of_its_sample(tmp_path: Path) -> None:
         tracer = started(stack, shop.pid, "--with", "trace", "-o", receiver.url)
         shop.send()
         shop.wait_for(f"ordered {ORDERS}")
-        waited(lambda: any(found for _, found in exemplars(receiver, "btpy.amounts")), "an exemplar")
+        waited(lambda: any(group for _, group in exemplars(receiver, "btpy.amounts")), "an exemplar")
         assert tracer.stop() == 0
         sizes = []
-        for key, found in exemplars(receiver, "btpy.amounts"):
-            for exemplar in found:
+        for key, key_exemplars in exemplars(receiver, "btpy.amounts"):
+            for exemplar in key_exemplars:
                 check(exemplar.as_int, exemplar.trace_id.hex(), exemplar.span_id.hex())
                 assert begun - CLOCKS_NANOS < exemplar.time_unix_nano < time.time_ns() + CLOCKS_NANOS
                 assert AMOUNTS[exemplar.as_int] % 2 == (0 if key["even"] else 1)
-            assert len({exemplar.as_int.bit_length() for exemplar in found}) == len(found)
-            sizes += [exemplar.as_int.bit_length() for exemplar in found]
+            assert len({exemplar.as_int.bit_length() for exemplar in key_exemplars}) == len(key_exemplars)
+            sizes += [exemplar.as_int.bit_length() for exemplar in key_exemplars]
         assert {18, 19, 20} < set(sizes)
         for name, factor in (("btpy.steps", 1), ("btpy.ratios", 2)):
-            all_found = [exemplar for _, found in exemplars(receiver, name) for exemplar in found]
+            all_found = [exemplar for _, group in exemplars(receiver, name) for exemplar in group]
             assert all_found, name
             for exemplar in all_found:
                 amount = exemplar.as_int if factor == 1 else round(exemplar.as_double * factor)
                 check(amount, exemplar.trace_id.hex(), exemplar.span_id.hex())
-        sent = [exemplar.trace_id for _, found in exemplars(receiver, "btpy.amounts") for exemplar in found]
+        sent = [exemplar.trace_id for _, group in exemplars(receiver, "btpy.amounts") for exemplar in group]
         assert len(set(sent)) == len(sent), "each is reported once"
         assert receiver.last("btpy.n").sum.data_points[0].as_int == ORDERS
 
@@ -135,23 +135,31 @@ def test_every_exemplar_has_the_trace_of_its_sample(tmp_path: Path) -> None:
         shop.wait_for(f"ordered {2 * ORDERS}")
         assert tracer.stop() == 0
         assert receiver.last("btpy.n").sum.data_points[0].as_int == ORDERS
-        assert not [found for _, found in exemplars(receiver, "btpy.amounts") if found], "nobody has asked for them"
+        assert not [group for _, group in exemplars(receiver, "btpy.amounts") if group], "nobody has asked for them"
         assert not [line for line in tracer.records if "exemplars" in line]
 
         tracer = started(stack, shop.pid, "--with", "trace", "-o", f"parquet://{tmp_path}")
         shop.send()
         shop.wait_for(f"ordered {3 * ORDERS}")
         assert tracer.stop() == 0
-        shown = {name: own for line in tracer.records for name, own in line.get("exemplars", {}).items()}
-        assert set(shown) == {"@amounts", "@steps", "@ratios"}
-        assert set(shown["@amounts"]) == {"true", "false"}
-        for factor, found in ((1, shown["@amounts"]["true"]), (1, shown["@steps"]), (2, shown["@ratios"])):
-            assert len(found) > 3
-            for exemplar in found:
+        exemplars_by_map = {
+            name: by_key for line in tracer.records for name, by_key in line.get("exemplars", {}).items()
+        }
+        assert set(exemplars_by_map) == {"@amounts", "@steps", "@ratios"}
+        assert set(exemplars_by_map["@amounts"]) == {"true", "false"}
+        for factor, key_exemplars in (
+            (1, exemplars_by_map["@amounts"]["true"]),
+            (1, exemplars_by_map["@steps"]),
+            (2, exemplars_by_map["@ratios"]),
+        ):
+            assert len(key_exemplars) > 3
+            for exemplar in key_exemplars:
                 check(round(exemplar["value"] * factor), exemplar["trace_id"], exemplar["span_id"])
                 age = datetime.now(UTC) - datetime.fromisoformat(exemplar["ts"])
                 assert timedelta(0) <= age < timedelta(seconds=PATIENCE)
-        stored = [own for row in by_duckdb(tmp_path, "maps") if row["map"] == "@ratios" for own in row["exemplars"]]
+        stored = [
+            member for row in by_duckdb(tmp_path, "maps") if row["map"] == "@ratios" for member in row["exemplars"]
+        ]
         assert len(stored) > 3
         for exemplar in stored:
             assert exemplar["value"] is None
@@ -180,13 +188,13 @@ def test_exemplars_of_other_libraries_and_of_virtual_threads(
             shop.wait_for(f"ordered {place * ORDERS}")
             waited(lambda place=place: counted(receiver) == place * ORDERS, "a report")  # type: ignore[misc]
         assert tracer.stop() == 0
-        found = [(key, exemplar) for key, own in exemplars(receiver, "btpy.amounts") for exemplar in own]
-        assert len(found) > 20
-        assert {key["even"] for key, _ in found} == {True, False}
-        for key, exemplar in found:
+        pairs = [(key, exemplar) for key, group in exemplars(receiver, "btpy.amounts") for exemplar in group]
+        assert len(pairs) > 20
+        assert {key["even"] for key, _ in pairs} == {True, False}
+        for key, exemplar in pairs:
             check(exemplar.as_int, exemplar.trace_id.hex(), exemplar.span_id.hex())
             assert AMOUNTS[exemplar.as_int] % 2 == (0 if key["even"] else 1)
-        frequent = [exemplar.as_int for _, exemplar in found if exemplar.as_int.bit_length() == 20]
+        frequent = [exemplar.as_int for _, exemplar in pairs if exemplar.as_int.bit_length() == 20]
         assert {AMOUNTS[amount] // ORDERS for amount in frequent} == {0, 1, 2}, "new ones after each reading"
 
 
@@ -213,9 +221,9 @@ def test_exemplars_of_hosts_stay_until_the_client_reports_them(tmp_path: Path) -
         waited(lambda: tracer.maps().get("n") == 2 * ORDERS, "a reading after the last order")
         assert tracer.stop() == 0, tracer.stderr
         assert receiver.last("btpy.n").sum.data_points[0].as_int == 2 * ORDERS
-        found = [exemplar for _, own in exemplars(receiver, "btpy.amounts") for exemplar in own]
-        assert len(found) > 20
-        for exemplar in found:
+        all_exemplars = [exemplar for _, group in exemplars(receiver, "btpy.amounts") for exemplar in group]
+        assert len(all_exemplars) > 20
+        for exemplar in all_exemplars:
             check(exemplar.as_int, exemplar.trace_id.hex(), exemplar.span_id.hex())
         assert {attributes(list(resource.attributes))["host.name"] for resource, _ in receiver.reports} == {host}
 

@@ -61,9 +61,9 @@ def test_polars(maps: Mapping[str, btpy.MapView]) -> None:
 
 def test_maps_in_a_notebook(maps: Mapping[str, btpy.MapView]) -> None:
     """The few rows that a terminal shows: 0, and the powers of two of nanoseconds up to 262 us."""
-    shown = maps["@took"]._repr_html_()
-    assert re.search(rf"n={CALLS}\b", shown)
-    counts = [int(count) for count in re.findall(r">(\d+)</td></tr>", shown)]
+    html = maps["@took"]._repr_html_()
+    assert re.search(rf"n={CALLS}\b", html)
+    counts = [int(count) for count in re.findall(r">(\d+)</td></tr>", html)]
     assert sum(counts) == CALLS
     assert len(counts) == len(str(maps["@took"]["serve"]).splitlines()) - 1 == 20
 
@@ -84,7 +84,7 @@ def test_records_are_read_by_pandas(tmp_path: Path) -> None:
     assert step["number"].tolist() == list(range(11))
     assert step["ts"].is_monotonic_increasing
     assert str(step["ts"].dtype) == "datetime64[ns, UTC]"
-    refused = pandas.read_parquet(tmp_path / "tables" / "refused.parquet")
-    assert str(refused["took"].dtype) == "timedelta64[ns]"
+    table = pandas.read_parquet(tmp_path / "tables" / "refused.parquet")
+    assert str(table["took"].dtype) == "timedelta64[ns]"
     nanos = [data["took"] for data in frame[frame["name"] == "refused"]["data"]]
-    assert refused["took"].astype("int64").tolist() == nanos
+    assert table["took"].astype("int64").tolist() == nanos

@@ -122,9 +122,9 @@ def test_depth_is_chosen_and_secrets_are_hidden() -> None:
         " print(args[2], len(arg2)); print(args); }"
     )
     with inspected(17) as program:
-        (shown, parts, emitted, numbered, every), _ = looked(program, permitted(script))
-        assert isinstance(shown[0], ObjectValue)
-        members = dict(shown[0].fields)
+        (values, parts, emitted, numbered, every), _ = looked(program, permitted(script))
+        assert isinstance(values[0], ObjectValue)
+        members = dict(values[0].fields)
         assert members["password"] is Withheld.REDACTED
         assert isinstance(members["next"], ClosedObject)
         assert isinstance(members["status"], EnumValue)
@@ -136,9 +136,9 @@ def test_depth_is_chosen_and_secrets_are_hidden() -> None:
         assert emitted == (Withheld.REDACTED,)
         assert numbered == (Withheld.REDACTED, 6)
         assert every[2] is Withheld.REDACTED
-        (shown, parts, emitted, numbered, every), _ = looked(program, permitted(script, redact=False))
-        assert isinstance(shown[0], ObjectValue)
-        assert dict(shown[0].fields)["password"] == "hunter2"
+        (values, parts, emitted, numbered, every), _ = looked(program, permitted(script, redact=False))
+        assert isinstance(values[0], ObjectValue)
+        assert dict(values[0].fields)["password"] == "hunter2"
         assert parts[1:] == ("hunter2", "s3cret", "s3cret")
         assert (*emitted, *numbered, every[2]) == ("s3cret", "s3cret", 6, "s3cret")
 
@@ -194,8 +194,8 @@ def test_management_classes_are_loaded_by_scripts_that_ask_for_them_only() -> No
 
         def loaded() -> bool:
             command = ["jcmd", str(program.pid), "GC.class_histogram", "-all"]
-            done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-            return "java.lang.management.ManagementFactory" in done.stdout
+            result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+            return "java.lang.management.ManagementFactory" in result.stdout
 
         looked(program, permitted(LOOK + "{ print(heap_used()); print(arg1.text.length()); }"))
         before = loaded()

@@ -47,8 +47,8 @@ def run(jdk: int, tool: str, *arguments: object) -> str:
 
 def recorded(jdk: int, file: Path, name: str = "com.acme.Order") -> list[dict[str, Any]]:
     """The fields of the events, with the names of their type."""
-    printed = json.loads(run(jdk, "jfr", "print", "--json", "--stack-depth", "5", "--events", name, file))
-    return [event["values"] for event in printed["recording"]["events"]]
+    document = json.loads(run(jdk, "jfr", "print", "--json", "--stack-depth", "5", "--events", name, file))
+    return [event["values"] for event in document["recording"]["events"]]
 
 
 def next_round(jvm: Target, orders: str) -> None:
@@ -56,9 +56,9 @@ def next_round(jvm: Target, orders: str) -> None:
     jvm.wait_for(f"done {orders}")
 
 
-def types(printed: str) -> set[str]:
+def types(text: str) -> set[str]:
     """The names in a summary, or in metadata."""
-    return set(re.findall(r'^(?: |@Name\(")(\w+\.[\w.]+)(?= +\d+ +\d+$|"\)$)', printed, re.MULTILINE))
+    return set(re.findall(r'^(?: |@Name\(")(\w+\.[\w.]+)(?= +\d+ +\d+$|"\)$)', text, re.MULTILINE))
 
 
 def check_nothing_is_registered(jdk: int, jvm: Target, file: Path) -> None:
@@ -142,9 +142,9 @@ def test_on_java_8(tmp_path: Path) -> None:
 def test_a_jvm_without_the_module_refuses_the_script(jdk: int) -> None:
     flags = ["--limit-modules", "java.base,java.instrument,jdk.unsupported"]
     with program(jdk, "7", "11", flags=flags) as jvm, btpy.attach(jvm.pid) as session:
-        with pytest.raises(UsageError, match=r"this JVM has no module jdk\.jfr") as refused:
+        with pytest.raises(UsageError, match=r"this JVM has no module jdk\.jfr") as raised_error:
             session.add(SCRIPT)
-        assert any("--add-modules jdk.jfr" in line for line in refused.value.help)
+        assert any("--add-modules jdk.jfr" in line for line in raised_error.value.help)
         next_round(jvm, "7")
         session.add("FlightOrders::order { @orders = count() }")
         next_round(jvm, "11")

@@ -142,9 +142,9 @@ def test_every_program_survives(cell: Cell, what: tuple[str, ...]) -> None:
 def test_a_heap_of_few_pages_gets_no_question(jdk: int, arguments: tuple[str, ...]) -> None:
     """The answering thread of the JVM would need the next page of memory."""
     with filled(jdk, "Z", 16, 6 * 1024) as jvm:
-        shown = command(*(argument.format(pid=jvm.pid) for argument in arguments))
-        assert "the JVM" in shown.stdout + shown.stderr
-        assert "has a heap of 16 MB (-Xmx), which ZGC divides into pages of 2 MB" in shown.stdout + shown.stderr
+        result = command(*(argument.format(pid=jvm.pid) for argument in arguments))
+        assert "the JVM" in result.stdout + result.stderr
+        assert "has a heap of 16 MB (-Xmx), which ZGC divides into pages of 2 MB" in result.stdout + result.stderr
         assert "Attach Listener" not in {
             path.read_text().strip() for path in Path(f"/proc/{jvm.pid}/task").glob("*/comm")
         }
@@ -156,16 +156,16 @@ def test_a_heap_of_few_pages_gets_no_question(jdk: int, arguments: tuple[str, ..
 )
 def test_it_is_refused_before_anything_is_loaded(jdk: int, collector: str, free: int) -> None:
     with filled(jdk, collector, 128, free * 1024) as jvm:
-        shown = command(str(jvm.pid), "-e", COUNT, "--for", "100ms")
-        assert shown.returncode == 3, shown.stderr
-        assert shown.stderr.startswith(f"error[BT525]: the JVM {jvm.pid} has ")
+        result = command(str(jvm.pid), "-e", COUNT, "--for", "100ms")
+        assert result.returncode == 3, result.stderr
+        assert result.stderr.startswith(f"error[BT525]: the JVM {jvm.pid} has ")
         assert (
-            f" MB (-Xmx): the agent and its probes may take the last of it, and {EXIT} ends it then\n" in shown.stderr
+            f" MB (-Xmx): the agent and its probes may take the last of it, and {EXIT} ends it then\n" in result.stderr
         )
-        assert "  = help: start it with a larger -Xmx: btpy needs " in shown.stderr
-        assert f"  = help: jcmd {jvm.pid} GC.run (a full collection) frees what is garbage" in shown.stderr
+        assert "  = help: start it with a larger -Xmx: btpy needs " in result.stderr
+        assert f"  = help: jcmd {jvm.pid} GC.run (a full collection) frees what is garbage" in result.stderr
         retry = f"btpy {jvm.pid} -e '{COUNT}' --for 100ms --allow little-heap"
-        assert f"  = help: to attach all the same:  {retry}\n" in shown.stderr
+        assert f"  = help: to attach all the same:  {retry}\n" in result.stderr
         assert not processes.describe(jvm.pid).has_agent
         works(jvm)
 

@@ -50,14 +50,14 @@ def cramped(jdk: int, space: tuple[str, str], room: int, *flags: str, prefix: Se
 )
 def test_it_is_refused_before_anything_is_loaded(jdk: int, space: tuple[str, str], room: int, name: str) -> None:
     with cramped(jdk, space, room, EXIT) as jvm:
-        shown = command(str(jvm.pid), *COUNT)
-        assert shown.returncode == 3, shown.stderr
-        assert shown.stderr.startswith(f"error[BT519]: the JVM {jvm.pid} has ")
+        result = command(str(jvm.pid), *COUNT)
+        assert result.returncode == 3, result.stderr
+        assert result.stderr.startswith(f"error[BT519]: the JVM {jvm.pid} has ")
         flag, _, limit = space[1].partition("=")
-        assert f" of {name} left, of {limit.removesuffix('m')} MB ({flag}): " in shown.stderr
-        assert f"the last of it, and {EXIT} ends it then\n" in shown.stderr
-        assert f"  = help: start it with a larger {flag}: btpy wants " in shown.stderr
-        assert shown.stderr.endswith(f" '{COUNT[1]}' --for 100ms --allow little-metaspace\n")
+        assert f" of {name} left, of {limit.removesuffix('m')} MB ({flag}): " in result.stderr
+        assert f"the last of it, and {EXIT} ends it then\n" in result.stderr
+        assert f"  = help: start it with a larger {flag}: btpy wants " in result.stderr
+        assert result.stderr.endswith(f" '{COUNT[1]}' --for 100ms --allow little-metaspace\n")
         assert not processes.describe(jvm.pid).has_agent
         jvm.send("211")
         jvm.wait_for("loaded 211")
@@ -70,9 +70,9 @@ def test_the_refused_attach_would_have_ended_the_jvm(
     report = f"-XX:ErrorFile={tmp_path / 'report'}"  # sometimes JDK 11 reads its classes while it exits, and crashes
     unshared = "-Xshare:off"  # classes of the JDK that the attach loads are shared, and take no room, by default
     with cramped(jdk, space, room, EXIT, report, unshared) as jvm:
-        shown = command(str(jvm.pid), *COUNT, "--allow", "little-metaspace")
+        result = command(str(jvm.pid), *COUNT, "--allow", "little-metaspace")
         assert jvm.wait() == 3
-        assert shown.returncode in (3, 5), shown.stderr
+        assert result.returncode in (3, 5), result.stderr
         assert any("java.lang.OutOfMemoryError" in line for line in jvm.stdout)
 
 
@@ -167,7 +167,7 @@ No class space
 
 
 @pytest.mark.parametrize(
-    ("answer", "left"),
+    ("answer", "spaces"),
     [
         (OF_11, [("metaspace", 40960 - 35471), ("compressed class space", 32768 - 5431)]),
         (OF_17, [("compressed class space", 32768 - 5504)]),
@@ -177,8 +177,8 @@ No class space
         ("Both: 1.2.3 KB capacity\nMaxMetaspaceSize: 9" + "9" * 5000 + ".00 KB\n" + " " * 3000 + "\n" + "1" * 3000, []),
     ],
 )
-def test_the_memory_counters_of_the_jvm_are_read(answer: str, left: list[tuple[str, int]]) -> None:
-    assert [(space.name, space.left) for space in metaspace.parse(answer)] == left
+def test_the_memory_counters_of_the_jvm_are_read(answer: str, spaces: list[tuple[str, int]]) -> None:
+    assert [(space.name, space.left) for space in metaspace.parse(answer)] == spaces
 
 
 def test_an_answer_without_an_end_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,8 +122,10 @@ def test_calls(jdk: int, tmp_path: Path) -> None:
             f"{part},rest": 13,
             "Locations,add": 2 * 13 + failed,
         }
-        own = {name: count for name, count in maps["calls"].items() if name in ("twice", "sum", "fail", "rest", "add")}
-        assert own == {"twice": 26, "sum": 26, "fail": 26, "rest": 26, "add": 2 * (26 + failed)}
+        calls = {
+            name: count for name, count in maps["calls"].items() if name in ("twice", "sum", "fail", "rest", "add")
+        }
+        assert calls == {"twice": 26, "sum": 26, "fail": 26, "rest": 26, "add": 2 * (26 + failed)}
 
 
 OBJECTS = r"""
@@ -387,8 +389,8 @@ def test_lines(jdk: int, tmp_path: Path) -> None:
         del lines[str(marks["loop"] + 1)]  # its closing brace has no code
         assert tracer.maps()["lines"] == lines
         assert tracer.maps()["only"] == {"lines": 3}
-        shown = re.compile(r"n=(\d), apiToken=•••, sum=\d+, ratio=[\d.]+")
-        assert [match[1] for match in map(shown.fullmatch, tracer.printed()) if match] == ["0", "1", "2"]
+        pattern = re.compile(r"n=(\d), apiToken=•••, sum=\d+, ratio=[\d.]+")
+        assert [match[1] for match in map(pattern.fullmatch, tracer.printed()) if match] == ["0", "1", "2"]
 
 
 @all_jdks

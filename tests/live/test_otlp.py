@@ -143,8 +143,8 @@ def test_several_jvms_are_resources_of_their_own() -> None:
 
 def test_a_session_that_was_left_is_exported_when_it_is_joined() -> None:
     with backend() as receiver, traffic() as one, ExitStack() as stack:
-        left = run(str(one.pid), "-e", SCRIPT, "-x", "--ttl", "5m", "--name", "left", "--budget", "off")
-        assert left.returncode == 0, left.stderr
+        result = run(str(one.pid), "-e", SCRIPT, "-x", "--ttl", "5m", "--name", "left", "--budget", "off")
+        assert result.returncode == 0, result.stderr
         called(one, 211)
         tracer = started(stack, ["attach", str(one.pid), "left", "-o", receiver.url])
         called(one, 101)

@@ -223,8 +223,8 @@ def test_a_joined_session_preweaves_again(tmp_path: Path, asked: list[str]) -> N
         with Session.attach(jvm.pid, replace(PATIENT, unattended=True)) as session:
             loaded(session, RUNS)
             ran(jvm, f"run {FIRST} 3")
-            left = session.departure.leave(60, "lazy")
-        assert left
+            departure = session.departure.leave(60, "lazy")
+        assert departure
         waited(lambda: kept_files(jvm) == [], "what was prewoven is kept for nobody")
         ran(jvm, f"run {SECOND} 5")
         with Connecting(jvm.pid) as connecting, Session.join(connecting, "lazy") as session:

@@ -62,14 +62,14 @@ def scraped(url: str, **headers: str) -> Samples:
     families = openmetrics(text) if text.endswith("# EOF\n") else plain(text)  # type: ignore[no-untyped-call]
     samples: Samples = {}
     for sample in (sample for family in families for sample in family.samples):
-        own = tuple(sorted((name, value) for name, value in sample.labels.items() if name not in ("service", "pid")))
-        assert (sample.name, own) not in samples
-        samples[sample.name, own] = sample.value
+        labels = tuple(sorted((name, value) for name, value in sample.labels.items() if name not in ("service", "pid")))
+        assert (sample.name, labels) not in samples
+        samples[sample.name, labels] = sample.value
     return samples
 
 
 def summed(samples: Samples, name: str) -> float:
-    return sum(value for (own, _), value in samples.items() if own == name)
+    return sum(value for (labels, _), value in samples.items() if labels == name)
 
 
 @pytest.mark.parametrize("accept", ["", "application/openmetrics-text; version=1.0.0"], ids=["text", "openmetrics"])
@@ -135,8 +135,8 @@ def test_several_jvms_have_labels_of_their_own() -> None:
 
 def test_a_session_that_was_left_is_scraped_when_it_is_joined() -> None:
     with traffic() as one, ExitStack() as stack:
-        left = run(str(one.pid), "-e", SCRIPT, "-x", "--ttl", "5m", "--name", "left", "--budget", "off")
-        assert left.returncode == 0, left.stderr
+        result = run(str(one.pid), "-e", SCRIPT, "-x", "--ttl", "5m", "--name", "left", "--budget", "off")
+        assert result.returncode == 0, result.stderr
         called(one, 211)
         tracer, url = started(stack, "attach", str(one.pid), "left")
         called(one, 101)
@@ -190,12 +190,12 @@ def test_a_client_certificate_is_enough_beyond_the_loopback_interface(tmp_path: 
         assert url.startswith("https://0.0.0.0:")
         url = url.replace("0.0.0.0", "127.0.0.1")
         context = ssl.create_default_context(cafile=str(one_authority.certificate))
-        refused = (urllib.error.URLError, ssl.SSLError, ConnectionError)
-        with pytest.raises(refused):
+        errors = (urllib.error.URLError, ssl.SSLError, ConnectionError)
+        with pytest.raises(errors):
             urllib.request.urlopen(url, timeout=PATIENCE, context=context)
         wrong, right = signed(tmp_path, "wrong", another), signed(tmp_path, "right", one_authority)
         context.load_cert_chain(wrong.certificate, wrong.key)
-        with pytest.raises(refused):
+        with pytest.raises(errors):
             urllib.request.urlopen(url, timeout=PATIENCE, context=context)
         context.load_cert_chain(right.certificate, right.key)
         with urllib.request.urlopen(url, timeout=PATIENCE, context=context) as answer:
@@ -226,9 +226,9 @@ def test_what_cannot_be_served_is_refused(arguments: list[str], message: str, tm
         (tmp_path / name).chmod(mode)
     words = [str(tmp_path / word) if word.isupper() and word.isalpha() else word for word in arguments]
     with traffic() as one:
-        refused = run(str(one.pid), "-e", SCRIPT, "--prometheus", *words, "--for", "1s")
-    assert refused.returncode == 2
-    assert re.search(message, refused.stderr)
+        result = run(str(one.pid), "-e", SCRIPT, "--prometheus", *words, "--for", "1s")
+    assert result.returncode == 2
+    assert re.search(message, result.stderr)
 
 
 def test_names_are_unique_and_valid() -> None:
@@ -253,7 +253,7 @@ def test_without_the_package_the_error_says_how_to_install_it() -> None:
     code = "import sys; sys.modules['prometheus_client'] = None; from btpy.cli.main import main; sys.exit(main())"
     with traffic() as one:
         command = [sys.executable, "-c", code, str(one.pid), "-e", SCRIPT, "--prometheus", "0"]
-        refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert refused.returncode == 2
-    assert "needs the package prometheus-client" in refused.stderr
-    assert "pip install 'btpy-jvm-tracer[prometheus]'" in refused.stderr
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 2
+    assert "needs the package prometheus-client" in result.stderr
+    assert "pip install 'btpy-jvm-tracer[prometheus]'" in result.stderr

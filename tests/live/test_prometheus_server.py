@@ -127,5 +127,5 @@ def test_by_scraping_with_native_histograms(tmp_path: Path) -> None:
         (took,) = [record["percentiles"]["@took"] for record in tracer.of("hist") if "@took" in record["data"]]
         assert total == pytest.approx(took["average"] * CALLS / 1e9)
         for of, seconds in medians.items():
-            own = took[f"p{100 * of:g}"]
-            assert own["low"] / 2**0.25 <= seconds * 1e9 <= own["high"] * 2**0.25
+            quantile_value = took[f"p{100 * of:g}"]
+            assert quantile_value["low"] / 2**0.25 <= seconds * 1e9 <= quantile_value["high"] * 2**0.25

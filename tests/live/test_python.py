@@ -292,17 +292,17 @@ def test_threads_change_and_read_at_the_same_time() -> None:
         started(program, 2)
         failures: list[BaseException] = []
 
-        def work(own: int) -> None:
+        def work(number: int) -> None:
             try:
                 for _ in range(5):
-                    (probe,) = session.add(f"Traffic.Other::turn @return {{ @own{own} = count(); }}")
-                    probe.replace(f"Traffic.Other::turn @entry {{ @own{own} = count(); }}")
-                    assert session.maps[f"@own{own}"].kind == "count"
+                    (probe,) = session.add(f"Traffic.Other::turn @return {{ @own{number} = count(); }}")
+                    probe.replace(f"Traffic.Other::turn @entry {{ @own{number} = count(); }}")
+                    assert session.maps[f"@own{number}"].kind == "count"
                     probe.remove()
             except BaseException as error:
                 failures.append(error)
 
-        workers = [threading.Thread(target=work, args=(own,)) for own in range(3)]
+        workers = [threading.Thread(target=work, args=(number,)) for number in range(3)]
         for worker in workers:
             worker.start()
         for worker in workers:

@@ -131,8 +131,8 @@ def test_a_budget_makes_looks_rarer(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("moment", ["@OnTimer(1s)", "@OnBegin", "@OnEnd", '@OnEvent("x")', "@OnLowMemory(above=0.9)"])
 def test_a_body_that_runs_on_a_thread_of_btpy_has_no_stack_to_show(moment: str, call: str) -> None:
-    with pytest.raises(ScriptError) as refused:
+    with pytest.raises(ScriptError) as raised_error:
         program(f"{moment} {{ print({call}) }}")
-    (diagnostic,) = refused.value.diagnostics
+    (diagnostic,) = raised_error.value.diagnostics
     assert diagnostic.code == "BT105"
     assert "@OnSample(99)" in diagnostic.help[0]

@@ -21,20 +21,20 @@ def test_expected_counts_are_those_of_the_debugger() -> None:
     shapes = compiled(SOURCES)
     debugger = compiled([JAVA / "CountWithDebugger.java"], flags=["--add-modules", "jdk.jdi"])
     java = javac().resolve().parent / "java"  # the runtimes from pip have no jdk.jdi
-    done = subprocess.run(
+    result = subprocess.run(
         [java, "-cp", debugger, "CountWithDebugger", shapes, "53"], capture_output=True, text=True, check=True
     )
     counted: dict[str, Counter[str]] = {"entry": Counter(), "return": Counter()}
-    for line in done.stdout.splitlines():
+    for line in result.stdout.splitlines():
         word, type_name, method, entries, returns = line.split()
         assert word == "counted"
         key = f"{type_name},{re.sub(r'lambda[$].*', 'lambda$*', method)}"
         if not SYNTHETIC.fullmatch(key):
             counted["entry"][key] += int(entries) - BEFORE_SUPER.get(key, 0)
             counted["return"][key] += int(returns)
-    printed = subprocess.run(
+    process = subprocess.run(
         [java, "-cp", shapes, "RunShapes", "53"], input="\n\n", capture_output=True, text=True, check=True
     )
-    expected_counts = expected(printed.stdout.splitlines())
+    expected_counts = expected(process.stdout.splitlines())
     assert expected_counts["entry"] == +counted["entry"]
     assert expected_counts["return"] == +counted["return"]

@@ -17,11 +17,11 @@ def test_an_attach_without_room_in_the_heap_is_refused_and_changes_nothing() -> 
     """The permission lets btpy load the agent, but the agent weaves nothing."""
     classes = compiled([JAVA / "Crowded.java"], release=11)
     with target(17, "Crowded", "4544", classpath=[classes], flags=["-Xmx64m"]) as jvm:
-        shown = btpy(
+        result = btpy(
             str(jvm.pid), "-e", "Crowded$Work::step { @n = count() }", "--for", "100ms", "--allow", "little-heap"
         )
-        assert shown.returncode == 4, shown.stderr
-        assert "= note: the heap of the JVM is nearly full, and weaving it could take the last of it" in shown.stderr
+        assert result.returncode == 4, result.stderr
+        assert "= note: the heap of the JVM is nearly full, and weaving it could take the last of it" in result.stderr
         jvm.send("")
         jvm.wait_for("calls 3")
 

@@ -29,7 +29,7 @@ NestedSpans::fail @exit { span("fail", number=arg0) }
 def requests(receiver: Backend, jdk: int, *arguments: str, flags: Sequence[str] = ()) -> Iterator[Target]:
     """The program under the OpenTelemetry agent, which exports its spans to the backend."""
     agent = artifact(f"io.opentelemetry.javaagent:opentelemetry-javaagent:{AGENT}")
-    own = [
+    agent_flags = [
         f"-javaagent:{agent}",
         "-Dotel.metrics.exporter=none",
         "-Dotel.logs.exporter=none",
@@ -40,7 +40,7 @@ def requests(receiver: Backend, jdk: int, *arguments: str, flags: Sequence[str] 
         "-Dotel.instrumentation.methods.include=NestedSpans[request,store]",
         *flags,
     ]
-    with program(jdk, "NestedSpans", (), *arguments, flags=own) as target:
+    with program(jdk, "NestedSpans", (), *arguments, flags=agent_flags) as target:
         yield target
 
 

@@ -23,6 +23,6 @@ def test_as_java_writes_them(jdk: int) -> None:
             assert tracer.stderr.readline().startswith("btpy: 1 probe")
             program.send()
             program.wait_for("done")
-            shown, _ = tracer.communicate(timeout=PATIENCE)
+            stdout, _ = tracer.communicate(timeout=PATIENCE)
     java_values = [line.removeprefix("value ") for line in program.stdout if line.startswith("value ")]
-    assert shown.splitlines() == [*java_values, "Known$Refused: by the bank {code=51}"]
+    assert stdout.splitlines() == [*java_values, "Known$Refused: by the bank {code=51}"]

@@ -160,9 +160,9 @@ def test_without_pygls_the_message_names_the_package() -> None:
         "import sys; sys.modules['pygls'] = sys.modules['lsprotocol'] = None;"
         " from btpy.cli.main import main; sys.exit(main(['lsp']))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    assert done.returncode == 2
-    assert done.stderr.splitlines() == [
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert result.returncode == 2
+    assert result.stderr.splitlines() == [
         "error: btpy lsp needs the package pygls",
         "  = help: pip install 'btpy-jvm-tracer[lsp]'",
     ]

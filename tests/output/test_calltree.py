@@ -86,8 +86,8 @@ def test_only_the_longest_of_many_are_shown() -> None:
 
 def test_tasks_of_other_threads_stand_below_the_calls() -> None:
     def task(thread: str, took: int, critical: int) -> Call:
-        found = Call("com.acme.Catalog", "find", 7, 30_000_000, took - 1_000_000)
-        return Call("", thread, 34, 31_000_000, took, children=(found,), waited=2_000_000, critical=critical)
+        call = Call("com.acme.Catalog", "find", 7, 30_000_000, took - 1_000_000)
+        return Call("", thread, 34, 31_000_000, took, children=(call,), waited=2_000_000, critical=critical)
 
     tasks = (task("orders-1", 12_000_000, 12_000_000), task("orders-2", 9_000_000, 0), task("audit", 3_000_000, 40_000))
     lines = tree_lines(merged(replace(TREE, children=TREE.children[2:3], tasks=tasks)), Style())

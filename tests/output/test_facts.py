@@ -229,20 +229,20 @@ def account(facts: Facts, probe: str, fired: int, **members: Any) -> Line:
 
 
 def end_line(facts: Facts, first: Line, rated: int) -> Line:
-    returned, refused = CALLS - len(REFUSED), len(REFUSED)
+    returned, failures = CALLS - len(REFUSED), len(REFUSED)
     counted = account(facts, "limited", rated, hits=CALLS, limited=CALLS - rated)
     return {
         **first,
         "type": "end",
         "reason": "interrupt",
-        "produced": 3 * CALLS + refused + returned,
-        "delivered": 3 * CALLS + refused,
+        "produced": 3 * CALLS + failures + returned,
+        "delivered": 3 * CALLS + failures,
         "dropped": returned,
         "restored": 1,
         "woven": 1,
         "probes": [
             account(facts, "entry", CALLS, produced=3 * CALLS, delivered=3 * CALLS),
-            account(facts, "thrown", refused, errors=refused, produced=refused, delivered=refused),
+            account(facts, "thrown", failures, errors=failures, produced=failures, delivered=failures),
             account(facts, "timed", CALLS),
             account(facts, "held", returned, produced=returned),
             account(facts, "sampled", len(SAMPLED), hits=CALLS, skipped=CALLS - len(SAMPLED)),
@@ -286,16 +286,16 @@ def compare(line: Line, wanted: Line) -> None:
     wanted.update(estimates)
 
 
-def check_intervals(interval: Any, shown: Any) -> None:
+def check_intervals(interval: Any, figure: Any) -> None:
     """Checks that the shown figure lies between the bounds, if there are any."""
     if isinstance(interval, dict):
         for name, bounds in interval.items():
-            if isinstance(shown, dict) and isinstance(shown.get(name), int | float):
-                check_intervals(bounds, shown[name])
-    elif isinstance(shown, int | float):
+            if isinstance(figure, dict) and isinstance(figure.get(name), int | float):
+                check_intervals(bounds, figure[name])
+    elif isinstance(figure, int | float):
         low, high = interval
-        assert low is None or low <= shown
-        assert high is None or shown <= high
+        assert low is None or low <= figure
+        assert high is None or figure <= high
 
 
 def check_lines(lines: Sequence[Line], facts: Facts, pid: int | None = None) -> list[Line]:
@@ -370,9 +370,9 @@ def lines_of_two() -> list[Line]:
     with runs("-f", "ndjson", programs=2) as run:
         lines = [json.loads(line) for line in run.stdout]
         for facts in run.facts:
-            own = [line for line in lines if line.get("pid") == facts.pid]
-            expected += check_lines([line for line in own if line["type"] != "end"], facts, facts.pid)
-            (end,) = [line for line in own if line["type"] == "end"]
+            target_lines = [line for line in lines if line.get("pid") == facts.pid]
+            expected += check_lines([line for line in target_lines if line["type"] != "end"], facts, facts.pid)
+            (end,) = [line for line in target_lines if line["type"] == "end"]
             rated = next(probe["fired"] for probe in end["probes"] if probe["probe"] == "limited")
             assert end == end_line(facts, {"v": 1, "pid": facts.pid}, rated)
             expected.append(end)
@@ -453,7 +453,7 @@ def cut_line() -> Line:
 def tables(facts: Facts, rated: int) -> dict[str, tuple[list[str], list[list[Any]]]]:
     """The columns and rows of each file, by its name."""
     head = ["ts", "probe", "tid", "thread"]
-    last, shown = facts.calls[-1].time, facts.calls[21].time
+    last, print_time = facts.calls[-1].time, facts.calls[21].time
     final = final_maps(facts, rated)
     values = {name: next(iter(line["data"].values())) for name, line in final.items()}
     zero = {name: values[f"@{name}"]["0"] for name in WITH_KEYS}
@@ -461,7 +461,7 @@ def tables(facts: Facts, rated: int) -> dict[str, tuple[list[str], list[list[Any
 
     def rows(name: str, cells: Any) -> list[list[Any]]:
         """The values of a map that was shown with one key, and at the end with all keys."""
-        first = [[shown, 0, *row] for row in cells(zero[name])]
+        first = [[print_time, 0, *row] for row in cells(zero[name])]
         return first + [[None, int(key), *row] for key, value in values[f"@{name}"].items() for row in cells(value)]
 
     def distribution(numbers: Sequence[int]) -> list[list[Any]]:
@@ -470,14 +470,14 @@ def tables(facts: Facts, rated: int) -> dict[str, tuple[list[str], list[list[Any
         return [[figures["count"], figures["average"], figures["min"], figures["max"], *estimates]]
 
     numbers = true.keyed(SAMPLED, list, keys=2)
-    hists = [[shown, 0, *distribution(numbers["0"])[0]]]
+    hists = [[print_time, 0, *distribution(numbers["0"])[0]]]
     hists += [[None, int(key), *distribution(of_key)[0]] for key, of_key in numbers.items()]
     sampled = true.keyed(SAMPLED, sorted)
     hours = [Moment(facts.calls[0].before - hour * 3_600_000, facts.calls[-1].after) for hour in (3, 2, 1)]
     totals = {key: 2 * sum(of_key) for key, of_key in sampled.items()}
-    some = [[shown, 0, number] for number in sampled["0"]]
+    some = [[print_time, 0, number] for number in sampled["0"]]
     some += [[None, int(key), number] for key, of_key in sampled.items() for number in of_key]
-    series = [[shown, 0, hour, Between(0, totals["0"])] for hour in hours]
+    series = [[print_time, 0, hour, Between(0, totals["0"])] for hour in hours]
     series += [[None, int(key), hour, Between(0, total)] for key, total in totals.items() for hour in hours]
     took = [values["@took"][name] for name in ("count", "average", "total", "min", "max")]
     figures_ = ["count", "average", "total", "min", "max"]
@@ -537,12 +537,12 @@ def cell(text: str, wanted: Any, *, null: str) -> Any:
 
 
 def check_skipped(
-    name: str, shown: list[str], columns: list[str], rows: list[list[Any]], null: str | None
+    name: str, header: list[str], columns: list[str], rows: list[list[Any]], null: str | None
 ) -> list[list[Any]]:
     """Compares the columns about skipped hits; returns the rows without them."""
     extra = ["skipped", "low", "high"]
-    assert [column for column in shown if column not in extra] == columns
-    assert shown[-3:] == extra
+    assert [column for column in header if column not in extra] == columns
+    assert header[-3:] == extra
     for row in rows:
         skipped = None if row[-3] in (null, None) else int(row[-3])
         if name.removeprefix("@") in WITH_KEYS:
@@ -553,21 +553,21 @@ def check_skipped(
     return [row[:-3] for row in rows]
 
 
-def check_tables(facts: Facts, found: dict[str, tuple[list[str], list[list[Any]]]], null: str | None) -> None:
+def check_tables(facts: Facts, tables_by_name: dict[str, tuple[list[str], list[list[Any]]]], null: str | None) -> None:
     """``null``: the text of null; None if the cells are values."""
-    rated = int(found["@rated"][1][0][0])
+    rated = int(tables_by_name["@rated"][1][0][0])
     expected = tables(facts, rated)
-    assert found.keys() == expected.keys()
+    assert tables_by_name.keys() == expected.keys()
     for name, (columns, rows) in expected.items():
-        shown_columns, shown = found[name]
+        shown_columns, cells = tables_by_name[name]
         if shown_columns != columns:
-            shown = check_skipped(name, shown_columns, columns, shown, null)
+            cells = check_skipped(name, shown_columns, columns, cells, null)
         if name == "@hsome":  # in any order
-            shown = sorted(shown, key=lambda row: (not row[0], row[0] or "", int(row[1]), int(row[2])))
-            shown = [row for row in shown if row[0] not in (null, None)] + [
-                row for row in shown if row[0] in (null, None)
+            cells = sorted(cells, key=lambda row: (not row[0], row[0] or "", int(row[1]), int(row[2])))
+            cells = [row for row in cells if row[0] not in (null, None)] + [
+                row for row in cells if row[0] in (null, None)
             ]
-        for row, expected_row in zip(shown, rows, strict=True):
+        for row, expected_row in zip(cells, rows, strict=True):
             if null is not None:
                 row = [cell(text, value, null=null) for text, value in zip(row, expected_row, strict=True)]
             assert row == expected_row, name
@@ -599,8 +599,8 @@ def test_logfmt() -> None:
             columns = ["time"] if any("time" in row for row in of_name) else []
             columns += [key for key in of_name[-1] if key not in ("time", "map", "skipped", "low", "high")]
             columns += ["skipped", "low", "high"] if name.startswith("@") else []
-            shown = [{"time": "ts", "msg": "text", "pid_2": "pid"}.get(column, column) for column in columns]
-            lines_by_type[name] = shown, [[row.get(column, "") for column in columns] for row in of_name]
+            header = [{"time": "ts", "msg": "text", "pid_2": "pid"}.get(column, column) for column in columns]
+            lines_by_type[name] = header, [[row.get(column, "") for column in columns] for row in of_name]
         check_tables(run.facts[0], lines_by_type, "")
 
 
@@ -641,27 +641,27 @@ def test_jfr_of_two_targets(tmp_path: Path) -> None:
     with runs("-o", file, programs=2) as run:
         events = [event for chunk in jfr_chunks(file.read_bytes()) for event in chunk.events]
     for facts in run.facts:
-        own: dict[str, list[Line]] = {}
+        values_by_name: dict[str, list[Line]] = {}
         for event in events:
             if event.values.get("pid") == facts.pid:
-                own.setdefault(event.type.name, []).append(event.values)
-        steps = own["btpy.event.step"]
+                values_by_name.setdefault(event.type.name, []).append(event.values)
+        steps = values_by_name["btpy.event.step"]
         for values, call in zip(steps, facts.calls, strict=True):
             expected = true.step_values(facts, call)
             assert {expected.pop("at")[0]} == {jfr_frame(frame) for frame in values["stackTrace"]["frames"]}
             assert (values["eventThread"]["javaName"], values["eventThread"]["javaThreadId"]) == (THREAD, facts.tid)
             renamed = {"pid": "pid_2"}
             assert {name: values[renamed.get(name, name)] for name in expected} == expected
-        refused = [call for call in facts.calls if call.refused]
-        for values, call in zip(own["btpy.event.refused"], refused, strict=True):
+        calls = [call for call in facts.calls if call.refused]
+        for values, call in zip(values_by_name["btpy.event.refused"], calls, strict=True):
             assert values["took"] == values["duration"] == call.duration
             assert values["message"] == f"refused {call.number}"
-        assert [values["text"] for values in own["btpy.Print"]] == [f"entry abc {n}" for n in range(CALLS)]
-        assert [values["text"] for values in own["btpy.Warning"]] == [f"low {n}" for n in range(CALLS)]
-        shown = [(values["key1"], values["count"]) for values in own["btpy.map.count"]]
+        assert [values["text"] for values in values_by_name["btpy.Print"]] == [f"entry abc {n}" for n in range(CALLS)]
+        assert [values["text"] for values in values_by_name["btpy.Warning"]] == [f"low {n}" for n in range(CALLS)]
+        rows = [(values["key1"], values["count"]) for values in values_by_name["btpy.map.count"]]
         of_key = [(key, len(range(key, CALLS, 3))) for key in range(3)]
-        assert shown == of_key[:2] + of_key  # print(@count, top=2), and table(…)
-        counts = {values["probe"]: values for values in own["btpy.ProbeCounts"]}
+        assert rows == of_key[:2] + of_key  # print(@count, top=2), and table(…)
+        counts = {values["probe"]: values for values in values_by_name["btpy.ProbeCounts"]}
         assert counts["entry"]["produced"] == counts["entry"]["delivered"] >= 3 * CALLS
     for chunk in jfr_chunks(file.read_bytes()):
         assert run.begun - true.SLACK_MS <= chunk.start_nanos / 1e6 <= run.ended
@@ -702,8 +702,8 @@ def test_chrome() -> None:
     estimates = [event for event in rest if event.get("s") == "g"]
     assert {event["name"].partition(":")[0].removeprefix("@") for event in estimates} == {*WITH_KEYS}
     assert all(event["args"]["factor"] == 2 and event["args"]["skipped"] <= CALLS for event in estimates)
-    shown = [event for event in rest if event["ph"] != "C" and event not in estimates]
-    for event, expected_event in zip(shown, expected, strict=True):
+    slices = [event for event in rest if event["ph"] != "C" and event not in estimates]
+    for event, expected_event in zip(slices, expected, strict=True):
         assert event == expected_event
 
     final = final_maps(facts, next(e["args"]["@rated"] for e in rest if e["name"] == "@rated"))
@@ -742,8 +742,8 @@ def test_text() -> None:
         now = re.search(r" now=(\d+) ", line)
         assert now is not None
         assert call.time == int(now[1])
-        shown = " ".join(f"{name}={value}" for name, value in (values | {"now": now[1], "none": "null"}).items())
-        assert line == f"step {shown}"
+        pairs = " ".join(f"{name}={value}" for name, value in (values | {"now": now[1], "none": "null"}).items())
+        assert line == f"step {pairs}"
         assert [next(text), next(text)] == ["  at:", f"    {frame}"]
         if call.number in (21, 22):
             assert next(text).startswith("@hsum[0]  " if call.number == 21 else "@count[0]  8")
@@ -789,8 +789,8 @@ def test_python() -> None:
         assert Moment(begun, ended) == event.time
         if kind == "map":
             assert (event.tid, event.thread, event.location) == (0, "", None)
-            shown = dict(line["data"]) if line["type"] != "table" else {"@count": 0, "@big": 0}
-            assert list(event.values) == list(shown)
+            data = dict(line["data"]) if line["type"] != "table" else {"@count": 0, "@big": 0}
+            assert list(event.values) == list(data)
             continue
         assert (event.probe, event.tid, event.thread) == (line["probe"], facts.tid, THREAD)
         assert event.name == line.get("name", "")
@@ -842,12 +842,12 @@ def budget_lines() -> list[Line]:
     (end,) = tracer.of("end")
     (hot,) = end["probes"]
     lost = sum(line["count"] for line in tracer.of("lost") if line["cause"] == "budget")
-    printed = len(tracer.of("printf"))
+    prints = len(tracer.of("printf"))
     harder = sum(line["step"] != "free" for line in steps)
-    restrained = {"delivered": printed, "dropped": {**hot["dropped"], "budget": lost}, "restraints": harder}
+    restrained = {"delivered": prints, "dropped": {**hot["dropped"], "budget": lost}, "restraints": harder}
     assert hot.get("dropped", {}).get("budget", 0) == lost
-    assert hot["delivered"] == printed
-    assert hot["produced"] == printed + sum(hot["dropped"].values())
+    assert hot["delivered"] == prints
+    assert hot["produced"] == prints + sum(hot["dropped"].values())
     assert hot["restraints"] >= harder >= 1
     return [*steps, {"type": "end", "probes": [restrained]}]
 

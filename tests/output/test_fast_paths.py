@@ -27,12 +27,12 @@ LABELS = st.text(st.characters(categories=("L", "P", "Zs")), max_size=5)
 def lines(path: Path, name: str, labels: tuple[str, str], values: tuple[Value, Value]) -> bytes:
     slots = [slot(0, ANY, label=labels[0]), slot(1, DURATION, label=labels[1])]
     event = template(*slots, kind=TemplateKind.EMIT, name=name)
-    printed = template("a%b ", slot(0, BYTES), " ", slot(1, ANY), "!")
+    message = template("a%b ", slot(0, BYTES), " ", slot(1, ANY), "!")
     result = b""
-    for shown in (event, printed):
+    for template_ in (event, message):
         for results in (TextWriter, NdjsonWriter):
             with Stream.file(path, append=False) as stream:
-                writer = results(stream, context(shown), *([Style()] if results is TextWriter else []))
+                writer = results(stream, context(template_), *([Style()] if results is TextWriter else []))
                 writer.records([record(*values)])
                 writer.close()
             result += path.read_bytes()

@@ -113,8 +113,8 @@ def test_a_chrome_trace_has_slices_instants_and_counters(tmp_path: Path) -> None
     assert replay("-o", tmp_path / "x.trace.json") == 0
     events: list[dict[str, Any]] = json.loads((tmp_path / "x.trace.json").read_text())
     kinds = Counter(event["ph"] for event in events)
-    refused = len(range(3, CALLS, 7))
-    assert kinds["X"] == refused
+    refusals = len(range(3, CALLS, 7))
+    assert kinds["X"] == refusals
     assert sum(event["ph"] == "i" and event["name"] == "step" for event in events) == CALLS
     for event in events:
         # The members that each phase must have in the Trace Event Format.

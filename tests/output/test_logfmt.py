@@ -100,8 +100,8 @@ def test_no_key_is_there_twice_or_forged(path: Path) -> None:
 
 def test_prints_and_warnings(path: Path) -> None:
     for kind, level in ((TemplateKind.PRINT, ""), (TemplateKind.WARN, "level=warn ")):
-        shown = template("in ", slot(SiteFact.METHOD), ": ", slot(0), "\nend", kind=kind)
-        assert written(shown, [("x",)], path) == [
+        message = template("in ", slot(SiteFact.METHOD), ": ", slot(0), "\nend", kind=kind)
+        assert written(message, [("x",)], path) == [
             f"time=2023-11-14T22:13:20.000000Z probe=slow_quote {level}tid=42 thread=http-7 "
             r'msg="in quote: x\nend"'
         ]

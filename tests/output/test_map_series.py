@@ -39,8 +39,8 @@ def test_exemplars_of_earlier_readings_stay_until_there_are_newer_ones() -> None
     map_ = Map(0, "n", MapKind.HIST, 1, LONG)
     first, second = (Exemplar(value, 7, bytes(16), bytes(8)) for value in (3, 100))
     newer = Exemplar(2, 11, bytes(16), bytes(8))
-    for found in ((first,), (second,), (), (newer,)):
-        value = replace(histogram_of([3, 100], 2), exemplars=found)
+    for reading in ((first,), (second,), (), (newer,)):
+        value = replace(histogram_of([3, 100], 2), exemplars=reading)
         series.put(MapContent(map_, 0, ((("a",), value), (("b",), histogram_of([3], 2)))))
     assert series.exemplars == {exact_key(("a",)): (newer, second)}
 

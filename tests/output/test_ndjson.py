@@ -171,9 +171,9 @@ def test_histograms_have_buckets_and_percentiles_with_bounds() -> None:
 
 
 def test_options_of_the_print_apply() -> None:
-    shown = template(kind=TemplateKind.MAP, options=(("top", 1),))
+    table = template(kind=TemplateKind.MAP, options=(("top", 1),))
     content = contents(MapKind.COUNT, ("a", Count(1)), ("b", Count(2)))
-    (line,) = lines(lambda writer: writer.map(content, shown, None))
+    (line,) = lines(lambda writer: writer.map(content, table, None))
     assert (line["data"], line["hidden"]) == ({"@m": {"b": 2}}, 1)
 
 

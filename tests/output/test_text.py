@@ -21,12 +21,12 @@ def rendered(template_: Template, *records: Record, style: Style | None = None) 
 
 
 def test_parts_stand_as_they_are() -> None:
-    shown = rendered(
+    text = rendered(
         template("100% of ", slot(0, STRING), " took ", slot(1, DURATION)),
         record("SKU-1", 12_345_678),
         record(None, 5),
     )
-    assert shown == "100% of SKU-1 took 12.3ms\n100% of null took 5ns\n"
+    assert text == "100% of SKU-1 took 12.3ms\n100% of null took 5ns\n"
 
 
 def test_facts_of_the_site_are_not_shipped() -> None:
@@ -38,8 +38,8 @@ def test_facts_of_the_site_are_not_shipped() -> None:
 
 
 def test_a_slot_may_be_shown_twice_and_formatted() -> None:
-    shown = rendered(template(slot(0, INT, format_="04d"), "=", slot(0, INT)), record(7))
-    assert shown == "0007=7\n"
+    text = rendered(template(slot(0, INT, format_="04d"), "=", slot(0, INT)), record(7))
+    assert text == "0007=7\n"
 
 
 def test_a_point_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,25 +65,25 @@ def test_all_the_rest_of_a_record() -> None:
 
 def test_a_rest_with_names() -> None:
     values = record("at", "text", "a\tb", "count", 7, "apiToken", 5)
-    printed = template(slot(0), ": ", slot(1, named=True))
-    assert rendered(printed, values) == 'at: text="a\\tb", count=7, apiToken=•••\n'
+    template_ = template(slot(0), ": ", slot(1, named=True))
+    assert rendered(template_, values) == 'at: text="a\\tb", count=7, apiToken=•••\n'
     event = template(slot(0, label="where"), slot(1, label="locals", named=True), kind=TemplateKind.EMIT, name="here")
     assert rendered(event, values) == 'here where=at locals={text="a\\tb", count=7, apiToken=•••}\n'
     for bad in (record("at", "text"), record("at", 1, 2)):
         with pytest.raises(ProtocolError):
-            rendered(printed, bad)
+            rendered(template_, bad)
 
 
 @pytest.mark.parametrize(
-    ("parts", "shown"),
+    ("parts", "text"),
     [
         ((slot(0),), "    a.B.c:12\n    a.B.main\n"),
         (("at ", slot(0)), "at \n    a.B.c:12\n    a.B.main\n"),
         (("at\n", slot(0), " end"), "at\n    a.B.c:12\n    a.B.main\n end\n"),
     ],
 )
-def test_a_stack_has_lines_of_its_own(parts: tuple[object, ...], shown: str) -> None:
-    assert rendered(template(*parts), record(StackRef(5))) == shown  # type: ignore[arg-type]
+def test_a_stack_has_lines_of_its_own(parts: tuple[object, ...], text: str) -> None:
+    assert rendered(template(*parts), record(StackRef(5))) == text  # type: ignore[arg-type]
 
 
 def test_events_are_names_and_fields() -> None:
@@ -133,8 +133,8 @@ def test_records_that_do_not_fit_the_program_are_a_protocol_error(bad: Record, k
 def test_the_width_of_a_conversion_may_be_another_value_of_the_record() -> None:
     narrow = replace(slot(1, STRING, format_="%*s"), width=0)
     zeros = replace(slot(3, INT, format_="%0*d"), width=2)
-    shown = rendered(template(narrow, "|", zeros, "|"), record(5, "ab", 4, 7), record(-5, "ab", 0, 7))
-    assert shown == "   ab|0007|\nab   |7|\n"
+    text = rendered(template(narrow, "|", zeros, "|"), record(5, "ab", 4, 7), record(-5, "ab", 0, 7))
+    assert text == "   ab|0007|\nab   |7|\n"
     fact = replace(slot(SiteFact.METHOD, STRING, format_="%*s"), width=0)
     assert rendered(template(fact, "|"), record(7)) == "  quote|\n"
     with pytest.raises(ProtocolError):

@@ -19,8 +19,8 @@ ROOT = replace(template(*(slot(at) for at in range(4))), id=1)
 
 def test_a_target_cannot_give_a_call_any_number_of_tasks() -> None:
     with captured() as (stream, output):
-        own = replace(context(), outline=outline_of(Program(SOURCE, (probe(0, "root"),), (), (RUN, ROOT))))
-        writer = TreeWriter(NdjsonWriter(stream, own), stream, own, Style(), least=0.0, most=None)
+        run_context = replace(context(), outline=outline_of(Program(SOURCE, (probe(0, "root"),), (), (RUN, ROOT))))
+        writer = TreeWriter(NdjsonWriter(stream, run_context), stream, run_context, Style(), least=0.0, most=None)
         runs = [record(at, 0, 1000 + at, "pool-1", 100, 200 + at, 300 + at, False) for at in range(1, MAX_RUNS + 53)]
         writer.records([*runs, record(5000, None, True, 100, template=1)])
         stream.flush()

@@ -78,7 +78,7 @@ def test_units_come_from_the_type() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hostile", "shown"),
+    ("hostile", "text"),
     [
         ("\x1b]0;owned\x07", "\\e]0;owned\\x07"),
         ("\x1b[2J", "\\e[2J"),
@@ -92,13 +92,13 @@ def test_units_come_from_the_type() -> None:
         ("naïve 日本 😀\u00a0", "naïve 日本 😀\u00a0"),
     ],
 )
-def test_control_sequences_are_escaped(hostile: str, shown: str) -> None:
-    assert visible(hostile) == shown
-    assert TEXT.show(hostile) == shown
-    assert TEXT.show(ObjectValue(hostile, 1, ((hostile, hostile),), False)) == f'{shown}{{{shown}="{shown}"}}'
-    assert TEXT.show(EnumValue("A", hostile)) == shown
-    assert TEXT.formatter("%s", ANY)(hostile) == shown
-    assert TEXT.formatter("<4", ANY)(hostile).rstrip(" ") == shown
+def test_control_sequences_are_escaped(hostile: str, text: str) -> None:
+    assert visible(hostile) == text
+    assert TEXT.show(hostile) == text
+    assert TEXT.show(ObjectValue(hostile, 1, ((hostile, hostile),), False)) == f'{text}{{{text}="{text}"}}'
+    assert TEXT.show(EnumValue("A", hostile)) == text
+    assert TEXT.formatter("%s", ANY)(hostile) == text
+    assert TEXT.formatter("<4", ANY)(hostile).rstrip(" ") == text
 
 
 @given(VALUES, st.sampled_from(["", ">12", ".2f", "%d", "%-8s", "x", "ms"]), st.sampled_from([ANY, LONG, DURATION]))

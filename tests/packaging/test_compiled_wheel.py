@@ -34,9 +34,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def python(packages: Path, directory: Path, *arguments: str) -> str:
     """Standard output of ``python ARGUMENTS`` in ``directory``, which imports btpy from ``packages``."""
     environment = {**os.environ, "PYTHONPATH": str(packages), "BTPY_TRUST": str(ROOT.stat().st_uid)}
-    done = subprocess.run([sys.executable, *arguments], cwd=directory, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
-    return done.stdout
+    result = subprocess.run(
+        [sys.executable, *arguments], cwd=directory, env=environment, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr
+    return result.stdout
 
 
 def test_the_compiled_wheel_says_so_and_traces(site: Path, tmp_path: Path) -> None:

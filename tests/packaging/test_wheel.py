@@ -65,13 +65,13 @@ def test_an_installed_wheel_traces_its_own_demonstration_without_a_jdk(wheel: Pa
         "JAVA_HOME": str(java_home(17)),
         "BTPY_DEMO_SECONDS": "5",
     }
-    done = subprocess.run(
+    result = subprocess.run(
         [binaries / "btpy", "demo"], capture_output=True, text=True, env=runtime_only, cwd=tmp_path, timeout=120
     )
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
     assert not os.path.exists(java_home(17) / "bin" / "javac")
-    assert "@latency  n=" in done.stdout
-    assert "classes restored 3/3" in done.stderr
+    assert "@latency  n=" in result.stdout
+    assert "classes restored 3/3" in result.stderr
     listed = subprocess.run(
         [binaries / "btpy", "lib", "list"], capture_output=True, text=True, env=runtime_only, cwd=tmp_path, check=True
     )

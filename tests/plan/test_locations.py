@@ -143,9 +143,9 @@ def test_the_message_names_values_that_a_place_lacks(find: Find) -> None:
     assert len(found(find('CALL(class="Places$Nested", method="<init>")', "print(arg0);"))) == 4
     early = find('CALL(class="Places", method="text")', "print(self);")
     assert reasons(early) == {(RefusalReason.NO_VALUE, "<init>")}
-    own = find('CALL(class="Places", method="<init>", when=AFTER)', method="<init>")
-    assert reasons(own) == {(RefusalReason.NO_POINT, "<init>")}
-    assert [point for _, point, _, _ in found(own)] == ["CALL_RETURN"]
+    constructor_call = find('CALL(class="Places", method="<init>", when=AFTER)', method="<init>")
+    assert reasons(constructor_call) == {(RefusalReason.NO_POINT, "<init>")}
+    assert [point for _, point, _, _ in found(constructor_call)] == ["CALL_RETURN"]
     timed = find("SYNC_ENTER(when=AFTER)", "print(duration);")
     assert reasons(timed) == {
         (RefusalReason.NOT_TIMED, "synchronizedMethod"),
@@ -173,8 +173,8 @@ def test_an_object_that_nothing_refers_to_any_more_cannot_be_reported() -> None:
     code.invoke(op.INVOKESPECIAL, "java/lang/Object", "<init>", "()V")
     code.op(op.RETURN)
     assert len(found(plan_of(builder, 'NEW(class="java.lang.Object")'))) == 1
-    refused = plan_of(builder, 'NEW(class="java.lang.Object")', "print(target);")
-    assert reasons(refused) == {(RefusalReason.NO_VALUE, "drops")}
+    refusal = plan_of(builder, 'NEW(class="java.lang.Object")', "print(target);")
+    assert reasons(refusal) == {(RefusalReason.NO_VALUE, "drops")}
 
 
 def test_without_line_numbers_it_is_said() -> None:

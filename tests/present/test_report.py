@@ -154,8 +154,8 @@ def test_steps_of_the_budget_have_their_reason_and_remedy() -> None:
 
 
 def test_the_receipt_lists_classes_that_stay_woven() -> None:
-    left = Restoration(1, 1, 0, handler_classes=2, agent_classes=60)
-    assert summary_lines(Summary((), left, 1))[1] == (
+    restoration = Restoration(1, 1, 0, handler_classes=2, agent_classes=60)
+    assert summary_lines(Summary((), restoration, 1))[1] == (
         "classes restored 1/1 · 62 idle agent classes remain · ran 00:00:01"
     )
 
@@ -163,8 +163,8 @@ def test_the_receipt_lists_classes_that_stay_woven() -> None:
 def test_every_loss_is_named_with_its_cause() -> None:
     one = _report("a", 1, 1, produced=120, delivered=100, dropped_by={Cause.RING: 15, Cause.LARGE: 5})
     two = _report("b", 1, 1, produced=1_010, delivered=1_000, dropped_by={Cause.RING: 7, Cause.STALLED: 3})
-    left = Restoration(5, 3, 1, (("com.acme.A", "another agent changed it"),), ("a timer thread",))
-    lines = summary_lines(Summary((one, two), left, 3_600, {"@sites": 312}, {"lib.@seen": 1}, errors=2))
+    restoration = Restoration(5, 3, 1, (("com.acme.A", "another agent changed it"),), ("a timer thread",))
+    lines = summary_lines(Summary((one, two), restoration, 3_600, {"@sites": 312}, {"lib.@seen": 1}, errors=2))
     assert lines == [
         "events 1 100 shown, 22 lost (buffer full), 5 lost (too large), 3 lost (stalled)"
         " · 1 130 produced = 1 100 delivered + 30 dropped · 2 probe errors · map @sites full: 312 samples dropped"

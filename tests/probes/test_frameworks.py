@@ -190,20 +190,20 @@ def test_caches(jdk: int, stacks: str, tmp_path: Path) -> None:
             run(program, tracer)
         products, sessions = "Caching.read:57", "Caching.look:86"
         rates, prices = "Caching.rates:93", "Caching.prices:104"
-        own = {
+        counts_by_cache = {
             products: counts_of(program, "products"),
             sessions: counts_of(program, "sessions"),
             rates: counts_of(program, "rates"),
             prices: counts_of(program, "prices"),
         }
-        assert {cache: counts[:4] for cache, counts in own.items()} == {
+        assert {cache: counts[:4] for cache, counts in counts_by_cache.items()} == {
             products: [23, 23 + 5, 23 + 5, 13],
             sessions: [31 + 31, 31 + 7, 7, 31],
             rates: [2 * 11 + 1, 11 + 2, 11 + 1, 0],
             prices: [13, 13, 13, 0],
         }
         for column, place in (("hits", 0), ("misses", 1), ("load", 2), ("evicted", 3)):
-            expected = {cache: counts[place] for cache, counts in own.items() if counts[place]}
+            expected = {cache: counts[place] for cache, counts in counts_by_cache.items() if counts[place]}
             assert columns(tracer, f"caches.@{column}") == expected
         assert columns(tracer, "caches.@failed") == {products: 5}
         causes = tracer.maps()["causes"]

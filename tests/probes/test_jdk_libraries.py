@@ -80,10 +80,10 @@ def test_tls(jdk: int, tmp_path: Path) -> None:
                 (f"{client},TLSv1.2,true", 7),
             )
         }
-        refused = counts(tracer, "alerts")
-        assert refused.pop("true,certificate_unknown,sun.security.validator.ValidatorException") == 5
+        alerts = counts(tracer, "alerts")
+        assert alerts.pop("true,certificate_unknown,sun.security.validator.ValidatorException") == 5
         # The client closes the connection at once, so the server may not read its alert before it writes.
-        assert sum(refused.values()) == 5
+        assert sum(alerts.values()) == 5
 
 
 @all_jdks
@@ -186,8 +186,8 @@ def check_ciphers_and_dates(tracer: Tracer) -> None:
     asked = columns(tracer, "crypto.@requests")
     assert asked["Cipher AES/CBC/PKCS5Padding Computing.ciphers:159"] == 5
     assert asked["MessageDigest SHA-256 Computing.ciphers:167"] == 3
-    done = {"AES Computing.ciphers:156": 7, "AES/CBC/PKCS5Padding Computing.ciphers:161": 5}
-    assert columns(tracer, "crypto.@ciphers") == done
+    ciphers = {"AES Computing.ciphers:156": 7, "AES/CBC/PKCS5Padding Computing.ciphers:161": 5}
+    assert columns(tracer, "crypto.@ciphers") == ciphers
     assert columns(tracer, "crypto.@bytes")["NativePRNG Computing.ciphers:171"] == 17 * 19
     assert columns(tracer, "times.@made") == {
         "SimpleDateFormat yyyy-MM-dd Computing.dates:177": 19,

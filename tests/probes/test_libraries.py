@@ -17,8 +17,8 @@ TOMCAT = ("org.apache.tomcat.embed:tomcat-embed-core:10.1.33", "org.apache.tomca
 
 def classes(name: str, *jars: Path, beside: Sequence[str] = ()) -> list[Path]:
     """``beside``: the other programs whose classes the program uses."""
-    own = [TESTS / "probes" / "java" / f"{source}.java" for source in (name, *beside)]
-    sources = [TESTS / "java" / "Gate.java", *own]
+    programs = [TESTS / "probes" / "java" / f"{source}.java" for source in (name, *beside)]
+    sources = [TESTS / "java" / "Gate.java", *programs]
     return [compiled(sources, classpath=jars), *jars]
 
 

@@ -39,18 +39,18 @@ def test_no_parameter_has_the_name_of_an_option(library: Library) -> None:
 
 @libraries
 def test_the_scripts_of_a_header_compile(library: Library) -> None:
-    own = library.name.removeprefix("btpy.")
+    name = library.name.removeprefix("btpy.")
     scripts = [lines for lines in indented(library) if not lines[0].startswith("$")]
     assert scripts
     for lines in scripts:
-        assert f"import btpy.{own}" in lines[0]
-        assert check_source(Source(f"{own}.bt", "\n".join(lines)), Libraries()).warnings == ()
+        assert f"import btpy.{name}" in lines[0]
+        assert check_source(Source(f"{name}.bt", "\n".join(lines)), Libraries()).warnings == ()
 
 
 @libraries
 def test_the_samples_in_a_header_fit_a_terminal(library: Library) -> None:
-    (shown,) = [lines for lines in indented(library) if lines[0].startswith("$")] or [[]]
-    assert max(map(len, shown), default=0) < 80
+    (sample,) = [lines for lines in indented(library) if lines[0].startswith("$")] or [[]]
+    assert max(map(len, sample), default=0) < 80
 
 
 @libraries

@@ -97,9 +97,9 @@ def test_a_file_that_is_refused_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "other.btz"
     path.write_bytes(b"no recording")
     before = len(os.listdir("/proc/self/fd"))
-    with pytest.raises(UsageError, match="is not a recording") as refused:
+    with pytest.raises(UsageError, match="is not a recording") as raised_error:
         ChunkReader.open(path)
-    assert len(os.listdir("/proc/self/fd")) == before, refused  # its traceback keeps a reference to the reader
+    assert len(os.listdir("/proc/self/fd")) == before, raised_error  # its traceback keeps a reference to the reader
 
 
 def test_a_full_disk(tmp_path: Path) -> None:

@@ -43,10 +43,10 @@ def test_tables_and_stacks_are_those_of_the_recording(tmp_path: Path) -> None:
 
 def test_printed_lines_are_those_of_the_run(tmp_path: Path) -> None:
     assert replay(GOLDEN, "-o", tmp_path / "text") == 0
-    shown = (tmp_path / "text").read_text().splitlines()
+    lines = (tmp_path / "text").read_text().splitlines()
     expected = GOLDEN.with_suffix(".text").read_text().splitlines()
     for start in ("entry abc", "held", "step name", "@linear", "@calls"):
-        assert [line for line in shown if line.startswith(start)] == [
+        assert [line for line in lines if line.startswith(start)] == [
             line for line in expected if line.startswith(start)
         ]
 

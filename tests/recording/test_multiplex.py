@@ -61,9 +61,9 @@ def test_every_piece_gives_what_it_completes(whole: bytes, sizes: list[int], noi
     assert reader.has_begun
     assert reader.is_ready
     for pid, entries in ENTRIES.items():
-        own = [part.entry for part in parts if part.pid == pid]
-        assert [(entry.code, entry.payload) for entry in own] == entries
-        assert [entry.wall_nanos for entry in own] == list(range(len(entries)))
+        target_entries = [part.entry for part in parts if part.pid == pid]
+        assert [(entry.code, entry.payload) for entry in target_entries] == entries
+        assert [entry.wall_nanos for entry in target_entries] == list(range(len(entries)))
 
 
 def frames(*chunks: tuple[int, bytes]) -> bytes:

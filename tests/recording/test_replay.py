@@ -84,8 +84,8 @@ def test_a_part_of_a_recording(tmp_path: Path) -> None:
 @pytest.mark.parametrize("format_", ["text", "ndjson"])
 def test_a_recording_that_was_made_once_can_be_read(format_: str) -> None:
     """If this fails because the layout of a recorded message has changed, increase VERSION."""
-    shown = replay(GOLDEN / "every_kind.btz", "-f", format_).stdout.decode()
-    assert shown == (GOLDEN / f"every_kind.{format_}").read_text()
+    text = replay(GOLDEN / "every_kind.btz", "-f", format_).stdout.decode()
+    assert text == (GOLDEN / f"every_kind.{format_}").read_text()
 
 
 def test_a_recording_survives_the_death_of_btpy(tmp_path: Path) -> None:
@@ -96,11 +96,11 @@ def test_a_recording_survives_the_death_of_btpy(tmp_path: Path) -> None:
         program.send("call 101")
         program.wait_for("called")
         deadline = time.monotonic() + PATIENCE
-        while b'"number":100' not in (shown := replay(file, "-f", "ndjson").stdout):
+        while b'"number":100' not in (output := replay(file, "-f", "ndjson").stdout):
             assert time.monotonic() < deadline
         tracer.process.send_signal(signal.SIGKILL)
         tracer.process.wait()
-    lines = [json.loads(line) for line in shown.splitlines()]
+    lines = [json.loads(line) for line in output.splitlines()]
     assert [line["data"]["number"] for line in lines if line["type"] == "event"] == list(range(101))
     end = lines[-1]
     assert (end["reason"], end["delivered"], end["dropped"]) == ("cut-off", 101, 0)
@@ -127,9 +127,9 @@ def test_mistakes_in_the_command_line(tmp_path: Path) -> None:
         ((GOLDEN / "every_kind.btz", "-o", tmp_path), 1, "is a directory"),
         ((GOLDEN / "every_kind.btz", "--append"), 2, "--append needs -o FILE"),
     ):
-        done = replay(*arguments)
-        assert done.returncode == status, (arguments, done.stderr)
-        assert message in done.stderr.decode(), (arguments, done.stderr)
+        result = replay(*arguments)
+        assert result.returncode == status, (arguments, result.stderr)
+        assert message in result.stderr.decode(), (arguments, result.stderr)
 
 
 def test_a_recording_beside_a_closed_output_has_its_end(tmp_path: Path) -> None:
@@ -193,8 +193,8 @@ def test_recordings_of_several_jvms_are_one_run(tmp_path: Path) -> None:
         ((files[0], GOLDEN / "every_kind.btz"), "is of another script than"),
         ((*files, "-f", "folded"), "folded is one document about one JVM"),
     ):
-        refused = replay(Path(str(arguments[0])), *arguments[1:])
-        assert (refused.returncode, message in refused.stderr.decode()) == (2, True), refused.stderr
+        result = replay(Path(str(arguments[0])), *arguments[1:])
+        assert (result.returncode, message in result.stderr.decode()) == (2, True), result.stderr
 
 
 def test_a_part_of_a_recording_reports_its_malformed_records() -> None:

@@ -162,15 +162,15 @@ def test_edit_swaps_and_a_failing_version_keeps_the_old(at: Person, shop: Target
 def test_one_of_several_probes_is_edited_sampled_and_saved(at: Person, shop: Target, tmp_path: Path) -> None:
     at.enter(":param least=2")
     at.enter(f"param least: int;\nacme.Till::sell when $count >= least {{ @many = count(); }}\n{SELL}")
-    shown: list[str] = []
+    texts: list[str] = []
 
     def edit(text: str) -> str:
-        shown.append(text)
+        texts.append(text)
         return text.replace("@many", "@more")
 
     at.edits = edit
     assert at.enter(":edit 1").startswith("#1 sell · Till.sell ENTRY · 1 method · enabled")
-    assert shown == ["acme.Till::sell when $count >= least { @many = count(); }"]
+    assert texts == ["acme.Till::sell when $count >= least { @many = count(); }"]
     assert at.enter(":sample 2 1/1") == "#2 fires for every hit"
     does(shop, "sell 7")
     assert at.enter("@more") == "@more  5"
@@ -239,9 +239,9 @@ def test_failures_of_probes(at: Person, shop: Target) -> None:
 def test_traced_strings_do_not_steer_the_terminal(at: Person, shop: Target) -> None:
     at.enter("acme.Till::refund @throw { print(message(exception)); }")
     does(shop, "refund 2")
-    shown = at.wait_for("no refund for", 2)
+    rows = at.wait_for("no refund for", 2)
     assert not any(
-        "\x1b" in line for line in [*shown, *at.enter(":last 2").split("\n"), *at.enter(":get 1").split("\n")]
+        "\x1b" in line for line in [*rows, *at.enter(":last 2").split("\n"), *at.enter(":get 1").split("\n")]
     )
 
 
@@ -252,13 +252,13 @@ def test_more_events_than_a_reader_can_follow_are_counted(at: Person, shop: Targ
     does(shop, f"sell {events}")
     at.until(lambda: at.repl.feed.recent.seen == events, "all events")
     assert at.enter(":lost") == "nothing was lost"
-    shown = len(at.wait_for("^#1 sold "))
+    rows = len(at.wait_for("^#1 sold "))
 
     def withheld() -> int:
         lines = [line for line in at.seen if "not shown" in line]
         return sum(int(re.sub(r"\D", "", line.partition("+")[2].partition(" of ")[0])) for line in lines)
 
-    at.until(lambda: shown + withheld() == events, "the number of those that were not shown")
+    at.until(lambda: rows + withheld() == events, "the number of those that were not shown")
 
 
 def test_a_rare_event_is_seen_beside_a_flood(at: Person, shop: Target) -> None:

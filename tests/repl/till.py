@@ -70,9 +70,9 @@ class Person:
                 results = [line for line in self._written if pattern.search(line)]
                 if len(results) >= times:
                     return results
-                left = deadline - time.monotonic()
-                assert left > 0, "\n".join([f"waited for {times} lines {wanted!r} in:", *self._written])
-                self._changed.wait(left)
+                seconds = deadline - time.monotonic()
+                assert seconds > 0, "\n".join([f"waited for {times} lines {wanted!r} in:", *self._written])
+                self._changed.wait(seconds)
 
     def until(self, holds: Callable[[], object], what: str) -> None:
         deadline = time.monotonic() + PATIENCE

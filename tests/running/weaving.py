@@ -82,7 +82,7 @@ def run(java: Path, program: Program, directory: Path) -> tuple[Outcome, frozens
     ]
     if program.classpath:
         command += ["-cp", os.pathsep.join(map(str, program.classpath))]
-    done = subprocess.run(
+    result = subprocess.run(
         [*command, *program.main.split(), *program.arguments],
         cwd=work,
         stdin=subprocess.DEVNULL,
@@ -93,8 +93,8 @@ def run(java: Path, program: Program, directory: Path) -> tuple[Outcome, frozens
     written = sorted(path for path in work.glob(program.results) if path.is_file()) if program.results else []
     files = {str(path.relative_to(work)): hashlib.sha256(path.read_bytes()).hexdigest() for path in written}
     loaded = frozenset(name.replace(".", "/") for name in _LOADED.findall(log.read_text()))
-    stderr = _JAR.sub(r"\1", done.stderr)  # the JVM warns about calls of libraries, and names their jars
-    return Outcome(done.returncode, done.stdout, stderr, files), loaded
+    stderr = _JAR.sub(r"\1", result.stderr)  # the JVM warns about calls of libraries, and names their jars
+    return Outcome(result.returncode, result.stdout, stderr, files), loaded
 
 
 def tallied(directory: Path) -> tuple[int, int]:

@@ -111,14 +111,14 @@ def driven(classes: Path, major: int, *scenarios: str) -> Iterator[Outcome]:
             "-Xverify:all",
             "-XX:-UsePerfData",
         ]
-        done = subprocess.run(
+        result = subprocess.run(
             [*command, "btpy.runtime.RuntimeDriver", directory, *scenarios],
             capture_output=True,
             text=True,
             timeout=120,
         )
-        assert done.returncode == 0, done.stderr
-        lines = (line.split(" ", 2) for line in done.stdout.splitlines())
+        assert result.returncode == 0, result.stderr
+        lines = (line.split(" ", 2) for line in result.stdout.splitlines())
         facts = {(scenario, key): value for scenario, key, value in lines}
-        assert ("done", "all") in facts, done.stderr
+        assert ("done", "all") in facts, result.stderr
         yield Outcome(Path(directory), facts)

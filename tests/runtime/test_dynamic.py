@@ -94,10 +94,10 @@ def expected(i: int, operator: str, j: int) -> str:
 @pytest.fixture(scope="module", params=(11, 25))
 def results(request: pytest.FixtureRequest, classes: Path) -> dict[str, str]:
     command = [str(java(request.param)), "-Xmx256m", f"-Xbootclasspath/a:{classes}", *EXPORT]
-    done = subprocess.run(
+    result = subprocess.run(
         [*command, "btpy.runtime.DynamicDriver"], capture_output=True, text=True, timeout=60, check=True
     )
-    lines = [line.rpartition("=") for line in done.stdout.splitlines()]
+    lines = [line.rpartition("=") for line in result.stdout.splitlines()]
     return {name: value for name, _, value in lines}
 
 

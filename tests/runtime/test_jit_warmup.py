@@ -31,9 +31,9 @@ def test_no_compiled_method_is_thrown_away_when_firings_find_the_fast_path(
         *(str(java(major)), "-Xmx256m", "-XX:+UseSerialGC", f"-Xbootclasspath/a:{classes}", *EXPORT, "-Xbatch"),
         *("-XX:+UnlockDiagnosticVMOptions", "-XX:+LogCompilation", f"-XX:LogFile={log}", "btpy.runtime.FastPaths"),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["tallied", str(2 * CALLS)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == ["tallied", str(2 * CALLS)]
     text = log.read_text(encoding="utf-8", errors="replace")
     assert set(_COMPILED.findall(text)) == {"tally"}
     assert [trap for trap in _TRAP.findall(text) if _FAST_PATHS.search(trap)] == []

@@ -98,8 +98,8 @@ def test_array_that_holds_itself(outcome: Outcome) -> None:
 
 def test_lists_and_sets(outcome: Outcome) -> None:
     texts = values(outcome, "values", 6)
-    shown = [(item.length, item.items) for item in texts if isinstance(item, SequenceValue)]
-    assert shown == [
+    sequences = [(item.length, item.items) for item in texts if isinstance(item, SequenceValue)]
+    assert sequences == [
         (3, (1, "x", None)),
         (2, (1, 2)),
         (2, (1, 2)),

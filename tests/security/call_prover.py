@@ -110,8 +110,10 @@ class Classes:
     def __init__(self, home: Path, directory: Path | None = None) -> None:
         self._data = _of_runtime(home)
         if directory is not None:
-            own = {path.relative_to(directory).with_suffix("").as_posix(): path for path in directory.rglob("*.class")}
-            self._data = {**self._data, **{name: path.read_bytes() for name, path in own.items()}}
+            paths = {
+                path.relative_to(directory).with_suffix("").as_posix(): path for path in directory.rglob("*.class")
+            }
+            self._data = {**self._data, **{name: path.read_bytes() for name, path in paths.items()}}
         self._files: dict[str, ClassFile] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -273,8 +275,8 @@ class Prover:
             self._running.append(label)
             try:
                 summary = self._look_into(file, method, label, arguments)
-            except RefusedError as refused:
-                summary = refused.through(label)
+            except RefusedError as error:
+                summary = error.through(label)
             finally:
                 self._running.pop()
             self._summaries[key] = summary
@@ -351,8 +353,8 @@ class Prover:
             return [(file, method)]
         if of_class & ACC_INTERFACE:
             raise RefusedError(f"a call by the interface {owner}.{name}")
-        own = not method.access_flags & (ACC_PUBLIC | ACC_PROTECTED)  # no other package can override it
-        if not ((own and named.startswith("java/")) or self._closed(named)):
+        is_internal = not method.access_flags & (ACC_PUBLIC | ACC_PROTECTED)  # no other package can override it
+        if not ((is_internal and named.startswith("java/")) or self._closed(named)):
             raise RefusedError(f"a virtual call of {owner}.{name}, which subclasses may have")
         holders = [named, *(subclass.name for subclass in self.classes.subclasses(named))]
         methods = [self._implementation(holder, name, descriptor) for holder in holders]
@@ -453,11 +455,11 @@ class _Run:
             result = value if result is None else _join(result, value)
         bounds = {loop.header: self._bound(loop) for loop in self._loops if loop.header in self._states}
         cost = CONSTANT
-        for at, own in self._costs.items():
+        for at, instruction_cost in self._costs.items():
             around = [bounds[loop.header] for loop in self._loops if loop.header in bounds and at in loop.body]
-            if own and around:
+            if instruction_cost and around:
                 raise RefusedError("a loop around what is linear")  # even a short loop could double a text each time
-            cost = max(cost, own + sum(around))
+            cost = max(cost, instruction_cost + sum(around))
         if cost > LINEAR:
             raise RefusedError("it takes more than is linear in the length of what it is given")
         return Summary(result, cost)

@@ -25,9 +25,9 @@ def traced(
             output += line
         made(program, calls)
         run.send_signal(2)
-        shown, rest = run.communicate(timeout=PATIENCE)
+        stdout, rest = run.communicate(timeout=PATIENCE)
         assert run.returncode == 0, (output + rest).decode()
-    return shown + output + rest
+    return stdout + output + rest
 
 
 def made(program: Target, calls: int) -> None:
@@ -36,8 +36,8 @@ def made(program: Target, calls: int) -> None:
     program.wait_for(f"called {calls}")
 
 
-def assert_without_secrets(shown: bytes) -> None:
-    assert shown
-    for wide in (shown, shown[::2], shown[1::2]):
+def assert_without_secrets(output: bytes) -> None:
+    assert output
+    for wide in (output, output[::2], output[1::2]):
         at = wide.find(b"Hush")
         assert at < 0, wide[max(0, at - 200) : at + 50]

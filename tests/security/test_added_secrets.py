@@ -60,9 +60,9 @@ def test_no_format_shows_added_secrets(program: Target, format_: str, tmp_path: 
     if format_ in ("csv", "tsv", "parquet", "arrow"):  # a file for each map
         files.mkdir()
     output = f"{files}/" if files.exists() else str(files)
-    shown = traced(program, CALLS, SCRIPT, *OPTIONS, "-f", format_, "-o", output)
+    console_output = traced(program, CALLS, SCRIPT, *OPTIONS, "-f", format_, "-o", output)
     written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
-    assert_without_secrets(shown + written)
+    assert_without_secrets(console_output + written)
     if format_ in ("text", "ndjson", "json", "logfmt"):
         assert b"alice paid with ***" in written
         assert b"&page=2" in written  # the text beside a secret is shown
@@ -70,11 +70,11 @@ def test_no_format_shows_added_secrets(program: Target, format_: str, tmp_path: 
 
 
 def test_a_client_without_added_secrets_sees_the_values(program: Target) -> None:
-    shown = traced(program, CALLS, SCRIPT)
+    output = traced(program, CALLS, SCRIPT)
     for kind in ("parameter", "field", "bean", "map", "text", "query", "message", "local", "property"):
-        assert f"Hush-in-a-{kind}".encode() in shown, kind
+        assert f"Hush-in-a-{kind}".encode() in output, kind
     for text in ("Hush-in-an-assignment", "Hush-in-properties", "Hush in JSON", "Hush-in-wide", "AC-Hush123456789"):
-        assert text.encode() in shown, text
+        assert text.encode() in output, text
 
 
 def test_two_sessions_in_one_jvm_have_names_of_their_own(program: Target) -> None:
@@ -87,9 +87,9 @@ def test_two_sessions_in_one_jvm_have_names_of_their_own(program: Target) -> Non
         for session in (numbers, taxes, neither):
             session.add(script)
         made(program, 1)
-        shown = ["\n".join(event.text for event in session.events(timeout=1)) for session in (numbers, taxes, neither)]
+        texts = ["\n".join(event.text for event in session.events(timeout=1)) for session in (numbers, taxes, neither)]
     secrets = ("Hush-in-a-field", "Hush-in-a-map", "Hush-in-a-bean", "alice")
-    assert [[secret in text for secret in secrets] for text in shown] == [
+    assert [[secret in text for secret in secrets] for text in texts] == [
         [False, False, True, True],
         [True, True, False, False],
         [True, True, True, True],
@@ -112,30 +112,30 @@ def test_a_client_that_joins_a_session_hides_its_added_secrets(program: Target) 
         name = session.leave(60)
     made(program, CALLS)
     command = [sys.executable, "-m", "btpy", "attach", str(program.pid), name, "--for", "1s"]
-    shown = subprocess.run(command, capture_output=True, check=True)
-    assert_without_secrets(shown.stdout)
-    assert b"alice paid with ***" in shown.stdout
-    assert "•••".encode() in shown.stdout
+    result = subprocess.run(command, capture_output=True, check=True)
+    assert_without_secrets(result.stdout)
+    assert b"alice paid with ***" in result.stdout
+    assert "•••".encode() in result.stdout
 
 
 def test_programs_get_none_of_them(program: Target) -> None:
     with btpy.attach(program.pid, secrets=ADDED) as session:
         session.add(SCRIPT)
         made(program, CALLS)
-        shown = [repr(session.maps), *(view._repr_html_() for view in session.maps.values())]
-        shown += [repr(view.rows()) for view in session.maps.values()]
-        shown += [repr(event) for event in session.events(timeout=1)]
-    assert any("alice paid with ***" in line for line in shown)
-    assert_without_secrets("\n".join(shown).encode())
+        texts = [repr(session.maps), *(view._repr_html_() for view in session.maps.values())]
+        texts += [repr(view.rows()) for view in session.maps.values()]
+        texts += [repr(event) for event in session.events(timeout=1)]
+    assert any("alice paid with ***" in line for line in texts)
+    assert_without_secrets("\n".join(texts).encode())
 
 
 def test_a_run_from_the_start_hides_them(program: Target, tmp_path: Path) -> None:
     script = "OwnSecrets::note @entry { print(args) } OwnSecrets::order @entry { print(args, $customer) }"
     java_command = [*map(str, program.command)]
     command = [sys.executable, "-m", "btpy", "run", "-e", script, "--hits", "0", *OPTIONS, "--", *java_command]
-    shown = subprocess.run(command, input=b"3\n", capture_output=True, check=True, timeout=PATIENCE)
-    assert_without_secrets(shown.stdout + shown.stderr)
-    assert shown.stdout.count(b"alice paid with ***") == 3
+    result = subprocess.run(command, input=b"3\n", capture_output=True, check=True, timeout=PATIENCE)
+    assert_without_secrets(result.stdout + result.stderr)
+    assert result.stdout.count(b"alice paid with ***") == 3
 
 
 def test_a_prompt_hides_them(program: Target, tmp_path: Path) -> None:
@@ -172,9 +172,9 @@ def test_the_file_of_the_user_adds_to_every_run(program: Target, tmp_path: Path)
         with btpy.attach(program.pid) as session:
             session.add(SCRIPT)
             made(program, 1)
-            shown = [event.text for event in session.events(timeout=1)]
-    assert any("alice" in text for text in shown)
-    assert_without_secrets("\n".join(shown).encode())
+            texts = [event.text for event in session.events(timeout=1)]
+    assert any("alice" in text for text in texts)
+    assert_without_secrets("\n".join(texts).encode())
 
 
 @pytest.mark.parametrize("value", ["/[/", "a b", "/x*/", "*", ""])
@@ -183,10 +183,10 @@ def test_invalid_secrets_are_refused_before_the_attach(value: str) -> None:
     with pytest.raises(UsageError, match="secrets: "):
         btpy.attach("no.such.Program", secrets=[value])
     command = [sys.executable, "-m", "btpy", "no.such.Program", "-e", "A::b { print(1) }", "--secret", value]
-    refused = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert refused.returncode == UsageError.exit_status
-    assert refused.stderr.startswith("error: --secret ")
-    assert "= help: " in refused.stderr
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == UsageError.exit_status
+    assert result.stderr.startswith("error: --secret ")
+    assert "= help: " in result.stderr
 
 
 def test_a_launch_with_wrong_secrets_starts_nothing(tmp_path: Path) -> None:

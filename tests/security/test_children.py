@@ -62,29 +62,29 @@ def ran(hostile: Path) -> list[str]:
 
 def test_modules_of_the_working_directory_do_not_run_while_btpy_attaches(hostile: Path) -> None:
     with counted(17) as target:
-        done = subprocess.run(
+        result = subprocess.run(
             [COMMAND, "doctor", str(target.pid)],
             cwd=hostile,
             capture_output=True,
             text=True,
             timeout=60,
         )
-        assert (ran(hostile), done.returncode) == ([], 0), done.stderr
+        assert (ran(hostile), result.returncode) == ([], 0), result.stderr
 
 
 def test_modules_of_the_working_directory_do_not_run_where_the_script_is_wrong(hostile: Path) -> None:
     """The helper is started before the script has been read."""
     with counted(17) as target:
-        done = subprocess.run(
+        result = subprocess.run(
             [COMMAND, str(target.pid), "-e", "nonsense {{{"], cwd=hostile, capture_output=True, text=True, timeout=60
         )
-        assert (ran(hostile), done.returncode) == ([], 2), done.stderr
+        assert (ran(hostile), result.returncode) == ([], 2), result.stderr
 
 
 def test_modules_of_the_directory_of_a_tested_library_do_not_run(hostile: Path) -> None:
     (hostile / "mine.bt").write_text("Nowhere::step { @n = count() }\n")
     (hostile / "mine.test.toml").write_text('[[run]]\njava = ["-version"]\nexpect = "mine.ndjson"\n')
-    done = subprocess.run(
+    result = subprocess.run(
         [COMMAND, "test", "--record", "mine.bt"],
         cwd=hostile,
         capture_output=True,
@@ -92,8 +92,8 @@ def test_modules_of_the_directory_of_a_tested_library_do_not_run(hostile: Path) 
         timeout=60,
         env={**os.environ, "PATH": f"{java_home(17) / 'bin'}:{os.environ['PATH']}"},
     )
-    assert ran(hostile) == [], done.stderr
-    assert (hostile / "mine.ndjson").exists(), done.stderr
+    assert ran(hostile) == [], result.stderr
+    assert (hostile / "mine.ndjson").exists(), result.stderr
 
 
 def test_python_dash_m_leaves_the_working_directory_out(hostile: Path) -> None:
@@ -104,14 +104,14 @@ def test_python_dash_m_leaves_the_working_directory_out(hostile: Path) -> None:
     for path in hostile.iterdir():
         if path.stem not in late:
             path.unlink()
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "btpy", "check", "-e", "a.B::c { @n = count() }"],
         cwd=hostile,
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert (ran(hostile), done.returncode) == ([], 0), done.stderr
+    assert (ran(hostile), result.returncode) == ([], 0), result.stderr
 
 
 def children_of(pid: int) -> list[int]:
@@ -192,12 +192,12 @@ def test_a_normal_user_traces_in_a_hostile_directory(hostile: Path) -> None:
     for path in (hostile, *hostile.iterdir(), hostile.parent):
         os.chown(path, NOBODY, NOBODY)
     with readable_cache(), passable(hostile.parent), cell(17, prefix=AS_NOBODY) as target_cell:
-        done = subprocess.run(
+        result = subprocess.run(
             [*AS_NOBODY, COMMAND, "doctor", str(target_cell.process.pid)],
             cwd=hostile,
             capture_output=True,
             text=True,
             timeout=100,
         )
-        assert (ran(hostile), done.returncode) == ([], 0), done.stdout + done.stderr
+        assert (ran(hostile), result.returncode) == ([], 0), result.stdout + result.stderr
         target_cell.assert_undisturbed()

@@ -93,10 +93,10 @@ def test_a_recording_of_jfr_does_not_have_the_secret(tmp_path: Path, monkeypatch
             assert session.departure.detach().clean
         dump = [str(tools / "jcmd"), str(target.pid), "JFR.dump", f"filename={recording}"]
         subprocess.run(dump, check=True, capture_output=True)
-    shown = subprocess.run([tools / "jfr", "print", "--events", "jdk.JavaAgent", recording], capture_output=True)
-    assert b"btpy-agent.jar" in shown.stdout, shown.stderr
+    process = subprocess.run([tools / "jfr", "print", "--events", "jdk.JavaAgent", recording], capture_output=True)
+    assert b"btpy-agent.jar" in process.stdout, process.stderr
     assert result
-    for data in (shown.stdout, recording.read_bytes()):
+    for data in (process.stdout, recording.read_bytes()):
         assert not re.search(rb"secret-[0-9a-f]{8}", data)
         for secret in result:
             assert secret.hex().encode() not in data

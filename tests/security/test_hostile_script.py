@@ -104,7 +104,7 @@ def test_a_script_that_is_too_much_is_refused_or_taken(name: str, tmp_path: Path
     """Runs the check in its own process, with bounded memory and time."""
     file = tmp_path / "hostile.bt"
     file.write_text(TOO_MUCH[name])
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "btpy", "check", str(file)],
         capture_output=True,
         text=True,
@@ -112,9 +112,9 @@ def test_a_script_that_is_too_much_is_refused_or_taken(name: str, tmp_path: Path
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
         env={**os.environ, "NO_COLOR": "1"},
     )
-    assert done.returncode == (0 if name in TAKEN else 2), done.stderr[:10_000]
-    assert name in TAKEN or "error" in done.stdout + done.stderr
-    for text in (done.stdout, done.stderr):
+    assert result.returncode == (0 if name in TAKEN else 2), result.stderr[:10_000]
+    assert name in TAKEN or "error" in result.stdout + result.stderr
+    for text in (result.stdout, result.stderr):
         assert "internal error" not in text
         assert "Traceback" not in text
         assert all(char.isprintable() or char == "\n" for char in text)

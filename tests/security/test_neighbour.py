@@ -133,19 +133,19 @@ def test_the_release_file_of_a_strangers_java_home_is_not_waited_for(planted, ki
         case "loop":
             release.symlink_to(release)
     pid = planted(counters(text_counter(b"java.property.java.home", bytes(home))), home)
-    done = within(PATIENCE, [sys.executable, "-c", LIST])
-    assert str(pid) in done.stdout.split(), done.stderr
+    result = within(PATIENCE, [sys.executable, "-c", LIST])
+    assert str(pid) in result.stdout.split(), result.stderr
     assert within(PATIENCE, [sys.executable, "-m", "btpy", "ps"]).returncode == 0
 
 
 def test_counters_that_overlap_take_no_more_than_the_file(planted, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     pid = planted(overlapping(perfdata.MAX_SIZE), tmp_path / "home")
-    done = within(
+    result = within(
         PATIENCE,
         [sys.executable, "-c", LIST],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20)),
     )
-    assert str(pid) in done.stdout.split(), done.stderr
+    assert str(pid) in result.stdout.split(), result.stderr
 
 
 def test_overlapping_strings_are_bounded_together() -> None:
@@ -302,8 +302,8 @@ def test_links_that_a_target_swaps_in_give_nothing_away(jdk: int, tmp_path: Path
             command = [sys.executable, "-m", "btpy"]
             script = ["-e", "Counted::step { @n = count() }", "--for", "100ms"]
             for arguments in ([str(target_cell.process.pid), *script], ["doctor", str(target_cell.process.pid)]) * 3:
-                done = within(60, [*command, *arguments])
-                assert done.returncode in (0, 3), done.stderr
+                result = within(60, [*command, *arguments])
+                assert result.returncode in (0, 3), result.stderr
         finally:
             swapper.kill()
             swapper.communicate()

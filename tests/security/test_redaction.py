@@ -62,9 +62,9 @@ def test_no_format_shows_a_secret(secretive: Target, format_: str, tmp_path: Pat
     files = tmp_path / "out"
     if format_ in ("csv", "tsv", "parquet", "arrow"):  # a file for each map
         files.mkdir()
-    shown = traced(secretive, "-f", format_, "-o", f"{files}/" if files.exists() else str(files))
+    output = traced(secretive, "-f", format_, "-o", f"{files}/" if files.exists() else str(files))
     written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
-    assert_without_secrets(shown + written)
+    assert_without_secrets(output + written)
     if format_ in ("text", "ndjson", "json", "logfmt"):
         assert b"alice" in written  # values that are not secret are shown
         assert b"jdbc:postgresql://db1/shop?user=app&password=***" in written
@@ -73,10 +73,10 @@ def test_no_format_shows_a_secret(secretive: Target, format_: str, tmp_path: Pat
 
 def test_an_export_has_no_secret(secretive: Target) -> None:
     with backend() as receiver:
-        shown = traced(secretive, "-o", receiver.url)
+        output = traced(secretive, "-o", receiver.url)
         logs = [record.SerializeToString() for _, record in receiver.logs]
         metrics = [metric.SerializeToString() for _, metric in receiver.reports]
-    assert_without_secrets(shown + b"".join(logs) + b"".join(metrics))
+    assert_without_secrets(output + b"".join(logs) + b"".join(metrics))
     for exported in (logs, metrics):
         assert any(b"alice" in message for message in exported)
     assert sum(message.count("•••".encode()) for message in logs) >= 5 * CALLS
@@ -109,19 +109,19 @@ def test_an_unattended_session_holds_no_secret_for_the_next_client(secretive: Ta
         name = session.leave(60)
     made(secretive)
     command = [sys.executable, "-m", "btpy", "attach", str(secretive.pid), name, "--for", "1s"]
-    shown = subprocess.run(command, capture_output=True, check=True)
-    assert_without_secrets(shown.stdout)
-    assert b"alice" in shown.stdout
+    result = subprocess.run(command, capture_output=True, check=True)
+    assert_without_secrets(result.stdout)
+    assert b"alice" in result.stdout
 
 
 def test_programs_get_no_secret(secretive: Target) -> None:
     with btpy.attach(secretive.pid) as session:
         session.add(SCRIPT)
         made(secretive)
-        shown = [repr(session.maps)]
-        shown += [repr(event) for event in session.events(timeout=1)]
-    assert any("alice" in line for line in shown)
-    assert_without_secrets("\n".join(shown).encode())
+        texts = [repr(session.maps)]
+        texts += [repr(event) for event in session.events(timeout=1)]
+    assert any("alice" in line for line in texts)
+    assert_without_secrets("\n".join(texts).encode())
 
 
 SECRET_NAMES = [
@@ -155,8 +155,8 @@ def test_the_agent_and_the_checker_know_the_same_names(secretive: Target) -> Non
         session.add("Secretive::settings @entry { for k, v in arg0 { print(k, v); } }")
         secretive.send("names " + " ".join(SECRET_NAMES + OTHER_NAMES))
         secretive.wait_for("called with names")
-        shown = [event.text for event in session.events(timeout=1)]
-    assert shown == [f"{name} •••" for name in SECRET_NAMES] + [f"{name} Hush" for name in OTHER_NAMES]
+        texts = [event.text for event in session.events(timeout=1)]
+    assert texts == [f"{name} •••" for name in SECRET_NAMES] + [f"{name} Hush" for name in OTHER_NAMES]
 
 
 ADDED = ["customerNumber", "*number", "tax*", "*a*b*c*", "x*x", "a.b", "*a*a*a*a*a*a*a*a*a*a*b"]
@@ -196,14 +196,14 @@ def test_the_agent_and_the_checker_compare_added_names_alike(secretive: Target) 
         session.add("Secretive::settings @entry { for k, v in arg0 { print(k, v); } }")
         secretive.send("names " + " ".join(ADDED_NAMES))
         secretive.wait_for("called with names")
-        shown = [event.text for event in session.events(timeout=1)]
-    assert shown == [f"{name} {'•••' if name in hidden else 'Hush'}" for name in ADDED_NAMES]
+        texts = [event.text for event in session.events(timeout=1)]
+    assert texts == [f"{name} {'•••' if name in hidden else 'Hush'}" for name in ADDED_NAMES]
 
 
 def test_secrets_are_shown_when_the_user_asks_for_them(secretive: Target) -> None:
-    shown = traced(secretive, "--no-redact", "--allow", "sensitive")
+    output = traced(secretive, "--no-redact", "--allow", "sensitive")
     for kind in ("a-parameter", "a-header", "a-map", "properties", "a-url", "a-field", "wide-characters", "a-message"):
-        assert f"Hush-in-{kind}".encode() in shown, kind
+        assert f"Hush-in-{kind}".encode() in output, kind
 
 
 def test_equal_texts_have_other_hashes_in_another_run(secretive: Target) -> None:

@@ -44,17 +44,17 @@ PRINT = '@OnEvent("show") { print(@by_header); table(@by_header, @by_password); 
 
 
 def test_a_notebook_shows_no_secret(secretive: Target) -> None:
-    shown = notebook(secretive, test_redaction.SCRIPT + PRINT, ())
-    assert_without_secrets(shown)
-    assert b"access_token=***" in shown
-    assert b"<td>\xe2\x80\xa2\xe2\x80\xa2\xe2\x80\xa2</td>" in shown
+    output = notebook(secretive, test_redaction.SCRIPT + PRINT, ())
+    assert_without_secrets(output)
+    assert b"access_token=***" in output
+    assert b"<td>\xe2\x80\xa2\xe2\x80\xa2\xe2\x80\xa2</td>" in output
 
 
 def test_a_notebook_shows_nothing_that_was_added(owner: Target) -> None:
-    shown = notebook(owner, test_added_secrets.SCRIPT, test_added_secrets.ADDED)
-    assert_without_secrets(shown)
-    assert b"alice paid with ***" in shown
-    assert b"<td>\xe2\x80\xa2\xe2\x80\xa2\xe2\x80\xa2</td>" in shown
+    output = notebook(owner, test_added_secrets.SCRIPT, test_added_secrets.ADDED)
+    assert_without_secrets(output)
+    assert b"alice paid with ***" in output
+    assert b"<td>\xe2\x80\xa2\xe2\x80\xa2\xe2\x80\xa2</td>" in output
 
 
 def notebook(program: Target, script: str, secrets: Sequence[str]) -> bytes:
@@ -65,9 +65,9 @@ def notebook(program: Target, script: str, secrets: Sequence[str]) -> bytes:
         if "@OnEvent" in script:
             session.send("show")
         maps = session.maps
-        shown = [repr(session), repr(maps), str(maps), *map(repr, session.errors)]
+        texts = [repr(session), repr(maps), str(maps), *map(repr, session.errors)]
         for view in maps.values():
-            shown += [
+            texts += [
                 repr(view),
                 str(view),
                 view._repr_html_(),
@@ -76,8 +76,8 @@ def notebook(program: Target, script: str, secrets: Sequence[str]) -> bytes:
                 repr(view.content),
             ]
         for event in session.events(timeout=1):
-            shown += [repr(event), str(event), event.text, repr(event.values)]
-    return "\n".join(shown).encode()
+            texts += [repr(event), str(event), event.text, repr(event.values)]
+    return "\n".join(texts).encode()
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
@@ -168,9 +168,9 @@ def at_the_prompt(program: Target, entries: Sequence[str], secrets: Sequence[str
             person.repl.close()
     assert any("by_header" in completion for completion in completions)
     assert person.views
-    shown = "\n".join(lines_seen)
-    assert_without_secrets(shown.encode())
-    return shown
+    output = "\n".join(lines_seen)
+    assert_without_secrets(output.encode())
+    return output
 
 
 def failed(what: str, error: Exception) -> None:
@@ -188,15 +188,15 @@ def test_the_screen_of_a_terminal_shows_no_secret(secretive: Target, tmp_path: P
         screen.wait_for("alice")
         screen.enter(":watch @by_header 200ms")
         screen.wait_for("q quits")
-        shown = screen.wait_for("access_token=***")
+        text = screen.wait_for("access_token=***")
         screen.press("q")
         screen.wait_until_gone("q quits")
         screen.enter("@by_password")
         screen.wait_for("@by_password[•••]")
-        shown += screen.text(scrolled=True)
+        text += screen.text(scrolled=True)
         screen.enter(":quit")
         screen.wait_for("[d]etach")
         screen.press("d")
         assert screen.wait_for_end() == 0
-    assert_without_secrets(shown.encode())
+    assert_without_secrets(text.encode())
     assert_without_secrets(b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()))

@@ -35,8 +35,8 @@ def refusal(prover: Prover, method: SafeMethod) -> str | None:
     """The reason why the prover refuses the method; None if it is proven harmless."""
     try:
         prover.prove(method.owner, method.name, method.parameters or (), method.subtypes)
-    except RefusedError as refused:
-        return str(refused)
+    except RefusedError as error:
+        return str(error)
     return None
 
 

@@ -57,9 +57,9 @@ def test_a_name_is_the_library_that_comes_with_btpy(alone: Path) -> None:
     """btpy does not read the file from the working directory, where any user may have put it."""
     written(alone / "jdbc.bt", "Evil::e { @evil = count() }")
     written(alone / "jdbc", "Evil::e { @evil = count() }")
-    for shown in (btpy(alone, "lib", "show", "jdbc"), btpy(alone, "help", "jdbc")):
-        assert shown.returncode == 0, shown.stderr
-        assert "evil" not in (shown.stdout + shown.stderr).lower()
+    for result in (btpy(alone, "lib", "show", "jdbc"), btpy(alone, "help", "jdbc")):
+        assert result.returncode == 0, result.stderr
+        assert "evil" not in (result.stdout + result.stderr).lower()
     assert btpy(alone, "check", "jdbc").returncode == 0
     assert (
         "evil"
@@ -79,18 +79,18 @@ def test_a_file_is_written_as_a_path(alone: Path) -> None:
     written(alone / "script.txt")
     for path in ("mine.bt", "./mine.bt", str(alone / "mine.bt"), "./script.txt"):
         assert btpy(alone, "check", path).returncode == 0, path
-    refused = btpy(alone, "check", "script.txt")
-    assert refused.returncode == 2
-    assert "there is no library 'script.txt'; a file is written as a path" in refused.stderr
-    assert "= help: btpy … ./script.txt" in refused.stderr
+    result = btpy(alone, "check", "script.txt")
+    assert result.returncode == 2
+    assert "there is no library 'script.txt'; a file is written as a path" in result.stderr
+    assert "= help: btpy … ./script.txt" in result.stderr
     assert btpy(alone, "check", "mine").returncode == 2
 
 
 def test_a_text_imports_nothing_from_the_working_directory(alone: Path) -> None:
     written(alone / "mine.bt", "param x = 1;")
-    refused = btpy(alone, "check", "-e", "import mine; @OnEnd { print(mine.x) }")
-    assert refused.returncode == 2
-    assert "there is no library 'mine'" in refused.stderr
+    result = btpy(alone, "check", "-e", "import mine; @OnEnd { print(mine.x) }")
+    assert result.returncode == 2
+    assert "there is no library 'mine'" in result.stderr
     assert btpy(alone, "check", "-e", 'import "./mine.bt"; @OnEnd { print(mine.x) }').returncode == 0
 
 
@@ -159,12 +159,12 @@ def test_every_way_in_refuses(alone: Path) -> None:
     written(alone / "theirs" / "mine.test.toml", '[[classes]]\ncp = ["."]\nmethods = {}\n')
     for path in (other_file.parent, *other_file.parent.iterdir()):
         os.chown(path, OTHER, OTHER)
-    own = written(alone / "own.bt", 'import "theirs/mine.bt"; @OnEnd { print(mine.x) }')
+    own_file = written(alone / "own.bt", 'import "theirs/mine.bt"; @OnEnd { print(mine.x) }')
     environment = {"BTPY_PATH": str(other_file.parent)}
     with counted(17) as target:
         attempts = (
             ("check", str(other_file)),
-            ("check", str(own)),
+            ("check", str(own_file)),
             ("check", "mine"),
             ("check", "-e", "import mine; @OnEnd { print(mine.x) }"),
             ("check", "-I", "theirs", "mine"),
@@ -177,8 +177,11 @@ def test_every_way_in_refuses(alone: Path) -> None:
             ("run", str(other_file), "--", "java", "-version"),
         )
         for attempt in attempts:
-            done = btpy(alone, *attempt, **environment)
-            assert (done.returncode, f"belongs to user {OTHER}" in done.stderr) == (2, True), (attempt, done.stderr)
+            result = btpy(alone, *attempt, **environment)
+            assert (result.returncode, f"belongs to user {OTHER}" in result.stderr) == (2, True), (
+                attempt,
+                result.stderr,
+            )
     with pytest.raises(Untrusted):
         check(other_file)
     assert btpy(alone, "check", str(other_file), BTPY_TRUST=str(OTHER)).returncode == 0
@@ -246,10 +249,10 @@ def test_devices_and_pipes_are_not_waited_for(alone: Path) -> None:
 
 
 def test_a_script_from_a_substituted_process_is_read(alone: Path) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         ["bash", "-c", f"exec {COMMAND} check <(printf '%s' '{SCRIPT.strip()}')"], capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
 
 
 @needs_root

@@ -46,8 +46,8 @@ Tree = dict[str, Any]
 @contextmanager
 def service(jdk: int) -> Iterator[Target]:
     libraries = jars("h2", "hikari7")
-    own = compiled([SOURCE], classpath=libraries, release=11)
-    with target(jdk, "Planted", classpath=[own, *libraries]) as program:
+    program_classes = compiled([SOURCE], classpath=libraries, release=11)
+    with target(jdk, "Planted", classpath=[program_classes, *libraries]) as program:
         yield program
 
 

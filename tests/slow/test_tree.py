@@ -34,8 +34,8 @@ def tree(*events: Part | Run | Blocked, end: int = 100) -> Node:
 
 def shape(node: Node) -> object:
     """The kind, start and end of a node, and its children."""
-    own = node.kind, node.start // MS, node.end // MS
-    return (*own, [shape(child) for child in node.children]) if node.children else own
+    summary = node.kind, node.start // MS, node.end // MS
+    return (*summary, [shape(child) for child in node.children]) if node.children else summary
 
 
 def test_parts_of_a_thread_are_inside_of_each_other_by_their_times() -> None:

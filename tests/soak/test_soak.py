@@ -61,10 +61,10 @@ def soak(jdk: int, cycles: int) -> None:
             cycle(program)
         state(program)  # loads the classes that it needs itself
         before = {**state(program), "classes": cycle(program)}
-        for done in range(1, cycles + 1):
+        for number in range(1, cycles + 1):
             cycle(program)
-            if done % 500 == 0:
-                print(f"JDK {jdk}, {done} cycles: {state(program)}", flush=True)
+            if number % 500 == 0:
+                print(f"JDK {jdk}, {number} cycles: {state(program)}", flush=True)
         classes = cycle(program)
         after = {**min((state(program) for _ in range(3)), key=lambda look: look["heap"]), "classes": classes}
         print(f"JDK {jdk}, {cycles} cycles: {before} → {after}")

@@ -131,8 +131,8 @@ def test_events_scroll_by_above_the_view_and_garble_nothing(clerk: Target, golde
         screen.wait_for("120 events")
         golden.check("terminal/events.txt", shown(screen))
         everything = screen.text(scrolled=True).splitlines()
-        printed = [line for line in everything if re.fullmatch(r"apple \d+", line)]
-        assert printed == [f"apple {number}" for number in range(40) for _ in range(3)]
+        event_lines = [line for line in everything if re.fullmatch(r"apple \d+", line)]
+        assert event_lines == [f"apple {number}" for number in range(40) for _ in range(3)]
         assert sum(line.startswith("@sold") for line in everything) == 1
         screen.press("q")
         assert screen.wait_for_end() == 0
@@ -148,9 +148,9 @@ def test_a_view_and_printed_lines_are_intact_after_each_resize(clerk: Target, wr
         screen.wait_for("? keys")
         events: list[str] = []
 
-        def is_whole(shown: str) -> bool:
+        def is_whole(text: str) -> bool:
             """The latest events and below them one view, with nothing between its rows."""
-            lines = shown.splitlines()
+            lines = text.splitlines()
             headers = [at for at, line in enumerate(lines) if line.startswith("@sold")]
             above = [line for line in lines[: headers[0]] if re.match(r"\d\d-", line)] if headers else []
             return (

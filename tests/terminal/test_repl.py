@@ -97,8 +97,8 @@ def test_the_menu_of_completions(shop: Target, tmp_path: Path, golden: Golden) -
         screen.press("Tab")
         screen.wait_for("print($item")
         screen.type(", retval.")
-        shown = screen.wait_for("cents")
-        golden.check("terminal/repl_menu.txt", plain(shown))
+        text = screen.wait_for("cents")
+        golden.check("terminal/repl_menu.txt", plain(text))
         give_up(screen)
         screen.enter(":quit")
         assert screen.wait_for_end() == 0
@@ -110,9 +110,9 @@ def test_prints_of_probes_do_not_touch_the_typed_line(shop: Target, tmp_path: Pa
         screen.type(":prin")
         screen.wait_for("Till> :prin")
         does(shop, "sell 7")
-        shown = screen.wait_for(re.compile(r"#1 sold apple 6\nTill> :prin\n"))  # drawn again below what was printed
-        assert re.findall(r"#1 sold (\w+ \d)", shown) == [f"{('apple', 'pear', 'plum')[i % 3]} {i}" for i in range(7)]
-        assert shown.count("Till> :prin\n") == 1
+        text = screen.wait_for(re.compile(r"#1 sold apple 6\nTill> :prin\n"))  # drawn again below what was printed
+        assert re.findall(r"#1 sold (\w+ \d)", text) == [f"{('apple', 'pear', 'plum')[i % 3]} {i}" for i in range(7)]
+        assert text.count("Till> :prin\n") == 1
         screen.type("t @sold")
         answered(screen, "", "there is no map @sold")
         leave(screen)
@@ -203,18 +203,18 @@ def test_output_of_probes_waits_until_the_user_closes_the_view(shop: Target, tmp
         screen.enter(":watch @sold 200ms")
         screen.wait_for("q quits")
         does(shop, "sell 5")
-        shown = screen.wait_for("5 lines printed meanwhile")
-        assert "#2 sold" not in shown
-        assert re.search(r"^apple +3 ", shown, re.MULTILINE)
+        text = screen.wait_for("5 lines printed meanwhile")
+        assert "#2 sold" not in text
+        assert re.search(r"^apple +3 ", text, re.MULTILINE)
         screen.resize(50, 10)
-        shown = screen.wait_for("5 lines printed meanwhile · q quits · s sorts · S\n")
-        assert "#2 sold" not in shown
-        assert len(re.findall("@sold", shown)) == 1
+        text = screen.wait_for("5 lines printed meanwhile · q quits · s sorts · S\n")
+        assert "#2 sold" not in text
+        assert len(re.findall("@sold", text)) == 1
         screen.press("q")
         screen.wait_until_gone("q quits")
-        shown = screen.wait_for("#2 sold pear 4")
-        printed = re.findall(r"#2 sold (\w+ \d)", screen.text(scrolled=True))
-        assert printed == ["apple 0", "apple 0", "pear 1", "plum 2", "apple 3", "pear 4"]
+        text = screen.wait_for("#2 sold pear 4")
+        sales = re.findall(r"#2 sold (\w+ \d)", screen.text(scrolled=True))
+        assert sales == ["apple 0", "apple 0", "pear 1", "plum 2", "apple 3", "pear 4"]
         screen.press("C-d")
         screen.wait_for("[d]etach")
         does(shop, "sell 1")
@@ -349,11 +349,11 @@ def test_a_file_of_commands_in_a_pipe(shop: Target, tmp_path: Path) -> None:
     commands = tmp_path / "commands"
     commands.write_text(f"# a comment\n{SELL}\n:level 0\n@OnTimer(1h)\n{{\n  @t = count();\n}}\n:probes\n")
     command = [sys.executable, "-m", "btpy", str(shop.pid), "--budget", "off", "--repl-script", str(commands)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert "\nlevel 0\n" in done.stdout
-    assert re.search(r"^2 +timer +@OnTimer\(1h\) ", done.stdout, re.MULTILINE)
-    assert "classes restored 1/1" in done.stdout
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert "\nlevel 0\n" in result.stdout
+    assert re.search(r"^2 +timer +@OnTimer\(1h\) ", result.stdout, re.MULTILINE)
+    assert "classes restored 1/1" in result.stdout
     through = subprocess.run(
         ["sh", "-c", '"$@" | head -n 1', "sh", *command], capture_output=True, text=True, timeout=60
     )

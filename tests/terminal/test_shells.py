@@ -56,7 +56,7 @@ ask btpy Shop --color = ne
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "suggestions"),
     [
         ("btpy doc", ["doctor\ttest every step of attaching to a JVM"]),
         ("btpy completion f", ["fish"]),
@@ -68,8 +68,8 @@ ask btpy Shop --color = ne
         ("btpy ls Shop x -I inn", ["inner/\tDirectory"]),
     ],
 )
-def test_fish(line: str, found: list[str], here: Path) -> None:
-    assert output("fish", "--no-config", "-c", f"btpy completion fish | source; complete -C '{line}'") == found
+def test_fish(line: str, suggestions: list[str], here: Path) -> None:
+    assert output("fish", "--no-config", "-c", f"btpy completion fish | source; complete -C '{line}'") == suggestions
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")

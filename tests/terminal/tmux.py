@@ -67,8 +67,8 @@ class Terminal:
         self._env = {**inherited, "LC_ALL": "C.UTF-8"}
         words = ["env", *(word for name in variables if variables[name] is None for word in ("-u", name))]
         words += [f"{name}={value}" for name, value in variables.items() if value is not None]
-        left = str(self._left)
-        line = "exec " + shlex.join([*words, "sh", "-c", _AND_THEN, left, *self.command])
+        status_file = str(self._left)
+        line = "exec " + shlex.join([*words, "sh", "-c", _AND_THEN, status_file, *self.command])
         options = {**_OPTIONS, "default-terminal": term}
         settings = [word for name, value in options.items() for word in ("set-option", "-g", name, value, ";")]
         size = ("-x", str(columns), "-y", str(lines))
@@ -190,7 +190,7 @@ class Terminal:
         raise TerminalError(f"{problem} in: {shlex.join(self.command)}\n--- screen\n{screen}--- end of screen")
 
     def _tmux(self, *words: str, typed: str | None = None) -> str:
-        done = subprocess.run(
+        result = subprocess.run(
             ["tmux", "-S", f"{self._directory.name}/socket", *words],
             input=typed,
             capture_output=True,
@@ -198,9 +198,9 @@ class Terminal:
             env=self._env,
             timeout=PATIENCE,
         )
-        if done.returncode != 0:
-            raise TerminalError(f"tmux {shlex.join(words)}: {done.stderr.strip()}")
-        return done.stdout
+        if result.returncode != 0:
+            raise TerminalError(f"tmux {shlex.join(words)}: {result.stderr.strip()}")
+        return result.stdout
 
 
 _ENVIRONMENT: Mapping[str, str | None] = dict.fromkeys(

@@ -100,7 +100,7 @@ def running(
 @contextmanager
 def _shop(fault: str, directory: Path, other: int) -> Iterator[tuple[Target, int]]:
     libraries = jars(*_SPRING)
-    own = compiled(sorted((_JAVA / "shop").glob("*.java")), classpath=libraries, release=17)
+    classes = compiled(sorted((_JAVA / "shop").glob("*.java")), classpath=libraries, release=17)
     properties = {
         "fault": fault,
         "downstream": other,
@@ -117,7 +117,7 @@ def _shop(fault: str, directory: Path, other: int) -> Iterator[tuple[Target, int
         21,
         "com.acme.shop.Shop",
         *(f"--{name}={value}" for name, value in properties.items()),
-        classpath=[own, *libraries],
+        classpath=[classes, *libraries],
         ready=None,
     ) as started:
         yield started, int(started.wait_for("ready", _PATIENCE).split()[1])
@@ -126,7 +126,7 @@ def _shop(fault: str, directory: Path, other: int) -> Iterator[tuple[Target, int
 @contextmanager
 def _mocks(fault: str, directory: Path, other: int) -> Iterator[tuple[Target, int]]:
     libraries = jars(*_WIREMOCK)
-    own = compiled(sorted((_JAVA / "mocks").glob("*.java")), classpath=libraries, release=17)
+    classes = compiled(sorted((_JAVA / "mocks").glob("*.java")), classpath=libraries, release=17)
     hosts = directory / "hosts"  # names are looked up here, and not by the resolver of the machine
     hosts.touch()
     for number, mapping in enumerate(_mappings(fault, other)):
@@ -138,7 +138,7 @@ def _mocks(fault: str, directory: Path, other: int) -> Iterator[tuple[Target, in
         "wiremock.Run",
         *("--port", "0", "--root-dir", str(directory), "--extensions", "com.acme.mocks.Prices"),
         *("--max-request-journal-entries", "100", "--disable-banner"),
-        classpath=[own, *libraries],
+        classpath=[classes, *libraries],
         flags=[
             f"-Dfault={fault}",
             f"-Ddownstream={other}",

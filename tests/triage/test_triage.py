@@ -67,11 +67,11 @@ def command(*arguments: str) -> list[str]:
 
 
 def triage(pid: int, *arguments: str) -> dict[str, Any]:
-    done = subprocess.run(
+    result = subprocess.run(
         command(str(pid), "--json", *arguments), capture_output=True, text=True, timeout=240, check=True
     )
-    assert "classes restored" in done.stderr
-    report: dict[str, Any] = json.loads(done.stdout)
+    assert "classes restored" in result.stderr
+    report: dict[str, Any] = json.loads(result.stdout)
     assert report["left_out"] == {}
     return report
 
@@ -138,10 +138,10 @@ def test_an_early_end_shows_what_there_is(ends: str, status: int, words: str) ->
         program.wait_for("called 7000 refused 1000")
         time.sleep(1)
         (process if ends == "btpy" else program.process).send_signal(signal.SIGINT)
-        shown, stderr = process.communicate(timeout=120)
+        stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == status, stderr
     assert words in stderr
-    lines = shown.splitlines()
+    lines = stdout.splitlines()
     assert lines[0].startswith(f"Counted ({program.pid}): Java 17")
     first = next(number for number, line in enumerate(lines) if line.startswith("  1. "))
     assert "exceptions a second; the most frequent is IllegalStateException" in lines[first]
@@ -165,5 +165,5 @@ def test_a_look_that_does_not_fit_is_left_out(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_jvm_that_is_not_there() -> None:
-    done = subprocess.run(command("NoSuchService"), capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == AttachError.exit_status
+    result = subprocess.run(command("NoSuchService"), capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == AttachError.exit_status

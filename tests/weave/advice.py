@@ -193,8 +193,8 @@ def _inside(
     for point in points:
         of_method = True
         places = list(locations.places(selector, point, of))
-        own = locations.own_monitor(point, file, method)
-        for place in [own, *places] if own is not None else places:
+        monitor_place = locations.own_monitor(point, file, method)
+        for place in [monitor_place, *places] if monitor_place is not None else places:
             if not place.obstacle:
                 yield from _at(method, point, place, of, recorder, of_method)
                 of_method = not thrifty

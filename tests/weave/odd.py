@@ -81,9 +81,9 @@ def executing(directory: Path) -> Execute:
             f"{directory}:{recorder}",
             "Odd",
         ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done
+        result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result
 
     def run(builder: ClassBuilder, plan: ClassPlan | None = None) -> Run:
         data = builder.to_bytes()

@@ -179,9 +179,9 @@ def short_and_long(data: bytes) -> set[tuple[str, int]]:
         for attribute in method.code.attributes:
             if attribute.name == "StackMapTable":
                 decoded = frames.decode(attribute.content, (frames.INTEGER,))
-                own = decoded[: 2 if method.name.startswith(("chop", "full, of what", "adjacent")) else 1]
-                before = own[-2].offset if len(own) > 1 else -1
-                names.add((method.name.rpartition(",")[0], own[-1].offset - before - 1))
+                first_frames = decoded[: 2 if method.name.startswith(("chop", "full, of what", "adjacent")) else 1]
+                before = first_frames[-2].offset if len(first_frames) > 1 else -1
+                names.add((method.name.rpartition(",")[0], first_frames[-1].offset - before - 1))
     return names
 
 

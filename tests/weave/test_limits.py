@@ -188,11 +188,13 @@ def test_a_method_may_become_as_long_as_one_can_be(tmp_path: Path) -> None:
     (tmp_path / "Odd.class").write_bytes(woven.data)
     recorder = compiled([Path(__file__).parent / "java" / "Recorder.java"])
     command = [str(java(17)), "-Xverify:all", "-cp", f"{tmp_path}:{recorder}", "Odd"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("3\n", "7 3 0 0\n")
-    refused = entered(full(limit + 1))
-    assert [(refusal.reason, refusal.method) for refusal in refused.refusals] == [(RefusalReason.TOO_LARGE, "full(I)I")]
-    assert refused.data is None
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (result.stdout, result.stderr) == ("3\n", "7 3 0 0\n")
+    longer_result = entered(full(limit + 1))
+    assert [(refusal.reason, refusal.method) for refusal in longer_result.refusals] == [
+        (RefusalReason.TOO_LARGE, "full(I)I")
+    ]
+    assert longer_result.data is None
 
 
 def longer(data: bytes) -> int:

@@ -44,9 +44,9 @@ def everything(file: ClassFile) -> ClassPlan:
 
 def report(jdk: int, program: Path, main: str, out: Path, plan: Callable[[ClassFile], ClassPlan]) -> Report:
     sites = woven(program, out, plan)
-    done = run(jdk, out, main, "-Xverify:all")
-    assert done.stdout == run(jdk, program, main).stdout
-    return Report.read(sites, done.stderr)
+    result = run(jdk, out, main, "-Xverify:all")
+    assert result.stdout == run(jdk, program, main).stdout
+    return Report.read(sites, result.stderr)
 
 
 SELF = InputKind.SELF
@@ -196,12 +196,12 @@ def test_methods_with_monitors_are_still_compiled(jdk: int, tmp_path: Path) -> N
     """
     program = compiled([JAVA / "Monitors.java", JAVA / "Recorder.java"])
     sites = woven(program, tmp_path, everything)
-    done = run(jdk, tmp_path, "Monitors", "-Xbatch", "-XX:+PrintCompilation", "-Xverify:all")
+    result = run(jdk, tmp_path, "Monitors", "-Xbatch", "-XX:+PrintCompilation", "-Xverify:all")
     # The exception handler covers itself and calls a method. C1 never compiles such code; C2 must compile it.
-    compiled_fully = [line for line in done.stdout.splitlines() if re.search(r" 4 +Monitors::blocks ", line)]
+    compiled_fully = [line for line in result.stdout.splitlines() if re.search(r" 4 +Monitors::blocks ", line)]
     assert compiled_fully
     assert not any("COMPILE SKIPPED" in line for line in compiled_fully)
-    assert Report.read(sites, done.stderr).of(
+    assert Report.read(sites, result.stderr).of(
         "Monitors", "blocks", "(Ljava/lang/Object;Ljava/lang/Object;I)I", probe_of(Point.SYNC_ENTER)
     ) == advice.Count(2 * 30011, 0, 0)
 
@@ -227,17 +227,17 @@ def test_a_second_weaver_sees_the_program_and_not_the_first(
     first = woven(program, once, everything)
     second = woven(once, twice, everything, len(first))
     # The program's method has only a return. Now the code of the first weaver could throw there, but does not.
-    left = {(site.class_name, site.method, site.descriptor) for site in first if site.point is Point.THROW}
+    thrown_sites = {(site.class_name, site.method, site.descriptor) for site in first if site.point is Point.THROW}
     never = {
         site.id
         for site in second
-        if site.point is Point.THROW and (site.class_name, site.method, site.descriptor) not in left
+        if site.point is Point.THROW and (site.class_name, site.method, site.descriptor) not in thrown_sites
     }
     second = [site for site in second if site.id not in never]
     assert [site._replace(id=0) for site in second] == [site._replace(id=0) for site in first]
-    done = run(21, twice, name, "-Xverify:all")
-    assert done.stdout == run(21, program, name).stdout
-    report = Report.read((*first, *second), done.stderr)
+    result = run(21, twice, name, "-Xverify:all")
+    assert result.stdout == run(21, program, name).stdout
+    report = Report.read((*first, *second), result.stderr)
     assert not never.intersection(report.counts)
     assert len(report.counts) > len(first)
     none = advice.Count(0, 0, 0)

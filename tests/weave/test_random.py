@@ -339,9 +339,9 @@ def program(methods: list[list[Statement]]) -> ClassBuilder:
 def run(directory: Path, data: bytes, recorder: Path, major: int) -> subprocess.CompletedProcess[str]:
     (directory / "Odd.class").write_bytes(data)
     flags = ["-Xmx256m", "-XX:+UseSerialGC", "-Xverify:all", "-cp", f"{directory}:{recorder}"]
-    done = subprocess.run([str(java(major)), *flags, "Odd"], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
+    result = subprocess.run([str(java(major)), *flags, "Odd"], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result
 
 
 def woven(data: bytes, plan: ClassPlan) -> Woven:

@@ -45,9 +45,9 @@ def woven(program: Path, out: Path, plan: Callable[[ClassFile], ClassPlan], befo
 
 def run(jdk: int, classes: Path, main: str, *flags: str) -> subprocess.CompletedProcess[str]:
     command = [str(java(jdk)), "-Xmx256m", "-XX:+UseSerialGC", *flags, "-cp", str(classes), main]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result
 
 
 @all_jdks
@@ -55,9 +55,9 @@ def test_every_site_is_reached_exactly_as_often_as_its_method_enters_and_leaves(
     jdk: int, shapes: Path, tmp_path: Path
 ) -> None:
     sites = woven(shapes, tmp_path, advice.everything)
-    done = run(jdk, tmp_path, "Shapes", "-Xverify:all")
-    assert done.stdout == run(jdk, shapes, "Shapes").stdout
-    check(Report.read(sites, done.stderr))
+    result = run(jdk, tmp_path, "Shapes", "-Xverify:all")
+    assert result.stdout == run(jdk, shapes, "Shapes").stdout
+    check(Report.read(sites, result.stderr))
 
 
 @all_jdks

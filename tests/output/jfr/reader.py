@@ -76,8 +76,8 @@ class Event:
     values: dict[str, Any]
 
     def annotations(self, name: str) -> dict[str, str]:
-        own = next(element for element in self.type.fields if element[1]["name"] == name)
-        return {self.type.annotations["names"][at["class"]]: at.get("value", "") for _, at, _ in own[2]}
+        event_field = next(element for element in self.type.fields if element[1]["name"] == name)
+        return {self.type.annotations["names"][at["class"]]: at.get("value", "") for _, at, _ in event_field[2]}
 
 
 @dataclass
@@ -118,9 +118,13 @@ class _Reader:
             names[str(id_)] = attributes["name"].rpartition(".")[2]
             fields = [child for child in children if child[0] == "field"]
             assert id_ not in self.chunk.types
-            own = {at["class"]: at for kind, at, _ in children if kind == "annotation"}
+            annotations_by_class = {at["class"]: at for kind, at, _ in children if kind == "annotation"}
             self.chunk.types[id_] = Type(
-                id_, attributes["name"], fields, {"own": own, "names": names}, attributes.get("simpleType") == "true"
+                id_,
+                attributes["name"],
+                fields,
+                {"own": annotations_by_class, "names": names},
+                attributes.get("simpleType") == "true",
             )
         while True:
             delta = self.checkpoint(checkpoint)

@@ -100,8 +100,8 @@ def test_the_declarations_and_the_text_of_the_tool(path: Path) -> None:
     ):
         (field,) = [one for one in fields if one.endswith(f"long {name}")]
         assert unit in field
-    shown = run(JDK, "jfr", "print", "--events", "com.acme.Order", path).partition("\n}")[0]
-    assert "customer 0000000" in shown
+    result = run(JDK, "jfr", "print", "--events", "com.acme.Order", path).partition("\n}")[0]
+    assert "customer 0000000" in result
     for line in (
         "pieces = N/A",
         "took = 2.00 ms",
@@ -110,7 +110,7 @@ def test_the_declarations_and_the_text_of_the_tool(path: Path) -> None:
         "line: 12",
         'eventThread = "http-7" (javaThreadId = 42)',
     ):
-        assert line in shown
+        assert line in result
 
 
 def test_mission_control(path: Path) -> None:

@@ -133,12 +133,12 @@ def test_types_and_units_of_fields(path: Path) -> None:
 def test_null_and_values_of_other_types(path: Path) -> None:
     of = event(slot(0, DURATION, "duration"), slot(1, INT, "pieces"), slot(2, DURATION, "took"))
     rows: list[tuple[Value, ...]] = [(5, 1, 7), (None, 2, None), (-1, 1 << 40, 8)]
-    found = events(path, of, *[record(*row) for row in rows])
-    assert [one.values["duration"] for one in found] == [5, 0, 0]
-    assert [one.values["startTime"] for one in found] == [995, 1_000, 1_000]
-    assert [one.values["duration_2"] for one in found] == [5, -(1 << 63), -1]
-    assert [one.values["took"] for one in found] == [7, -(1 << 63), 8]
-    assert [one.values["pieces"] for one in found] == [1, 2, 1 << 40]
+    results = events(path, of, *[record(*row) for row in rows])
+    assert [one.values["duration"] for one in results] == [5, 0, 0]
+    assert [one.values["startTime"] for one in results] == [995, 1_000, 1_000]
+    assert [one.values["duration_2"] for one in results] == [5, -(1 << 63), -1]
+    assert [one.values["took"] for one in results] == [7, -(1 << 63), 8]
+    assert [one.values["pieces"] for one in results] == [1, 2, 1 << 40]
     (one, other) = events(path, of, record(5, 7, 9), record(5, Withheld.REDACTED, 9))
     assert "duration_2" not in one.values
     assert [event.values["pieces"] for event in (one, other)] == ["7", "•••"]
@@ -178,8 +178,8 @@ def test_names_of_events(path: Path, name: str, expected: str) -> None:
     (one,) = events(path, of, record(*range(6)))
     assert one.type.name == expected
     names = [element[1]["name"] for element in one.type.fields]
-    own = ["probe", "startTime_2", "eventThread_2", "a_b", "a_b_2", "value", "probe_2"]
-    assert names == ["startTime", "eventThread", *own]
+    field_names = ["probe", "startTime_2", "eventThread_2", "a_b", "a_b_2", "value", "probe_2"]
+    assert names == ["startTime", "eventThread", *field_names]
 
 
 def test_prints_and_warnings(path: Path) -> None:
@@ -190,10 +190,10 @@ def test_prints_and_warnings(path: Path) -> None:
     )
     records = [record(StackRef(5), 7), record(8, template=1, nanos=3_000), record(template=2)]
     (chunk,) = written(path, of, lambda writer: writer.records(records))
-    printed, warned = chunk.events
-    assert (printed.type.name, warned.type.name) == ("btpy.Print", "btpy.Warning")
-    assert printed.values["text"].endswith("7")
-    assert stack_of(printed.values["stackTrace"]) == STACK_5
+    print_event, warned = chunk.events
+    assert (print_event.type.name, warned.type.name) == ("btpy.Print", "btpy.Warning")
+    assert print_event.values["text"].endswith("7")
+    assert stack_of(print_event.values["stackTrace"]) == STACK_5
     assert (warned.values["text"], warned.values["startTime"]) == ("low 8", 3_000)
     assert (chunk.start_nanos, chunk.duration_nanos, chunk.start_ticks) == (WALL, 2_000, 1_000)
 
@@ -271,9 +271,9 @@ def test_a_chunk_is_written_when_it_is_large_and_is_complete(path: Path) -> None
             writer.records([record(number, f"{number:0400}", nanos=1_000 + number)])
         stream.flush()
         before = path.read_bytes()
-        found = [event["n"] for chunk in chunks(before) for event in chunk.named("btpy.event.order")]
-        assert found == list(range(len(found)))
-        assert rows - len(found) < MOST_BYTES // 400
+        numbers = [event["n"] for chunk in chunks(before) for event in chunk.named("btpy.event.order")]
+        assert numbers == list(range(len(numbers)))
+        assert rows - len(numbers) < MOST_BYTES // 400
         writer.close()
     all_chunks = list(chunks(path.read_bytes()))
     assert [one["n"] for chunk in all_chunks for one in chunk.named("btpy.event.order")] == list(range(rows))

@@ -30,8 +30,8 @@ def endpoints(settings: OtlpSettings) -> tuple[Endpoint, Endpoint]:
 )
 def test_a_url_with_a_host_is_stronger_than_the_variables(url: str, environment: dict[str, str], logs: str) -> None:
     assert is_export(url)
-    own, metrics = endpoints(settings_of(url, environment))
-    assert own.url.geturl() == logs
+    endpoint, metrics = endpoints(settings_of(url, environment))
+    assert endpoint.url.geturl() == logs
     if logs.endswith("/v1/logs"):
         assert metrics.url.geturl() == logs.removesuffix("logs") + "metrics"
 
@@ -101,9 +101,9 @@ def test_lowmemory_is_delta_and_nothing_is_cumulative() -> None:
     ],
 )
 def test_unusable_settings_are_refused_before_the_run(url: str, environment: dict[str, str], message: str) -> None:
-    with pytest.raises(UsageError, match=message.replace("?", r"\?")) as refused:
+    with pytest.raises(UsageError, match=message.replace("?", r"\?")) as raised_error:
         settings_of(url, environment)
-    assert "secret" not in str(refused.value)
+    assert "secret" not in str(raised_error.value)
 
 
 def test_grpc_in_the_environment_does_not_matter_for_a_url_with_a_host() -> None:

@@ -99,13 +99,13 @@ def test_percentiles_are_those_of_btpy(values: list[Histogram], macros: duckdb.D
     every = ", ".join(f"btpy_bounds(h, {percent})" for percent in PERCENTS)
     results = answer(macros, MapKind.HIST, values, f"(SELECT [{every}] FROM (SELECT {MERGED} AS h FROM some_rows))")
     for percent, result in zip(PERCENTS, results, strict=True):
-        own = whole.percentile(percent)
-        if own is None:
+        percentile = whole.percentile(percent)
+        if percentile is None:
             assert result is None
-        elif abs(own.estimate) > 2 << whole.layout.precision:
-            assert result == {"estimate": own.estimate, "low": own.low, "high": own.high}, percent
+        elif abs(percentile.estimate) > 2 << whole.layout.precision:
+            assert result == {"estimate": percentile.estimate, "low": percentile.low, "high": percentile.high}, percent
         else:
-            assert result["low"] <= own.low <= own.high <= result["high"]
+            assert result["low"] <= percentile.low <= percentile.high <= result["high"]
 
 
 @settings(max_examples=30, deadline=None)
@@ -151,7 +151,7 @@ def test_most_frequent_values_merge_as_in_btpy(values: list[Top], macros: duckdb
 @settings(max_examples=20, deadline=None)
 @given(counts=st.lists(st.lists(st.integers(0, 1 << 40), min_size=7, max_size=7).map(tuple), min_size=1, max_size=4))
 def test_linear_buckets_are_added(counts: list[tuple[int, ...]], macros: duckdb.DuckDBPyConnection) -> None:
-    values: list[Aggregate] = [LinearHistogram(Linear(0, 50, 10), 0, 0.0, None, None, own) for own in counts]
+    values: list[Aggregate] = [LinearHistogram(Linear(0, 50, 10), 0, 0.0, None, None, buckets) for buckets in counts]
     whole = reduce(merged, values)
     assert isinstance(whole, LinearHistogram)
     assert answer(macros, MapKind.LHIST, values, "btpy_add(bucket_counts)") == list(whole.counts)

@@ -100,8 +100,8 @@ def session(cases: dict[MapKind, Cases], tmp_path_factory: pytest.TempPathFactor
 def _rows(kind: MapKind, name: str, value: Aggregate) -> Iterator[dict[str, Any]]:
     more: dict[str, Any] = {"parameters": Most(3)} if kind is MapKind.TOPK else {}
     for columns in map_rows(contents(kind, ("k", value), **more), StackTable()):
-        own = columns | {"map": name, "run": "r", "reading": 1, "part": False}
-        yield {column.name: own.get(column.name) for column in MAPS.columns}
+        values = columns | {"map": name, "run": "r", "reading": 1, "part": False}
+        yield {column.name: values.get(column.name) for column in MAPS.columns}
 
 
 def _write(directory: Path, data_set: str, name: str, rows: list[dict[str, Any]]) -> None:
@@ -169,13 +169,15 @@ def test_percentiles_are_those_of_btpy(cases: dict[MapKind, Cases], session: Eng
         whole = reduce(merged, values)
         assert isinstance(whole, Histogram)
         for percent, result in zip(PERCENTS, results[name], strict=True):
-            own = whole.percentile(percent)
-            if own is None:
+            percentile = whole.percentile(percent)
+            if percentile is None:
                 assert result is None
-            elif abs(own.estimate) > 2 << whole.layout.precision:
-                assert result == {"estimate": own.estimate, "low": own.low, "high": own.high}, percent
+            elif abs(percentile.estimate) > 2 << whole.layout.precision:
+                assert result == {"estimate": percentile.estimate, "low": percentile.low, "high": percentile.high}, (
+                    percent
+                )
             else:
-                assert result["low"] <= own.low <= own.high <= result["high"]
+                assert result["low"] <= percentile.low <= percentile.high <= result["high"]
 
 
 @pytest.mark.proof

@@ -29,8 +29,8 @@ def test_texts_of_a_target_stay_inside_their_label() -> None:
     add_map(families, outline.maps[0], names, entries, SimpleValues(StackTable()), {**TARGET, "service": 'a"} 1\n'})
     (family,) = parsed(generate_latest(families).decode())
     assert [sample.value for sample in family.samples] == list(range(len(TEXTS)))
-    shown = [sample.labels[names.labels[0]] for sample in family.samples]
-    assert shown == [text.replace("\udc80", "\ufffd") for text in TEXTS]
+    labels = [sample.labels[names.labels[0]] for sample in family.samples]
+    assert labels == [text.replace("\udc80", "\ufffd") for text in TEXTS]
     assert {sample.labels["service"] for sample in family.samples} == {'a"} 1\n'}
 
 

@@ -69,14 +69,14 @@ def family_of(script: str, value: Aggregate | Value, *exemplars: Exemplar) -> An
 def buckets_of(spans: Any, deltas: Any) -> dict[int, int]:
     """Index and count of the buckets, as Prometheus reads them."""
     counts = accumulate(deltas)
-    at, found = 0, {}
+    at, buckets = 0, {}
     for span in spans:
         at += span.offset
         for index in range(at, at + span.length):
-            found[index] = next(counts)
+            buckets[index] = next(counts)
         at += span.length
     assert next(counts, None) is None
-    return found
+    return buckets
 
 
 @given(st.dictionaries(st.integers(-100, 100), st.integers(1, 1 << 40)))
@@ -123,18 +123,24 @@ def test_a_histogram_has_classic_and_native_buckets_and_exemplars() -> None:
     assert (family.name, family.type) == ("btpy_n", 4)
     (metric,) = family.metric
     assert [(label.name, label.value) for label in metric.label] == [("pid", "7"), ("arg0", "a")]
-    own = metric.histogram
-    assert (own.sample_count, own.sample_sum, own.schema, own.zero_threshold, own.zero_count) == (4, 209, 2, 0, 1)
-    assert buckets_of(own.positive_span, own.positive_delta) == {12: 1, 27: 2}
-    assert [(bucket.upper_bound, bucket.cumulative_count) for bucket in own.bucket][:4] == [
+    message = metric.histogram
+    assert (message.sample_count, message.sample_sum, message.schema, message.zero_threshold, message.zero_count) == (
+        4,
+        209,
+        2,
+        0,
+        1,
+    )
+    assert buckets_of(message.positive_span, message.positive_delta) == {12: 1, 27: 2}
+    assert [(bucket.upper_bound, bucket.cumulative_count) for bucket in message.bucket][:4] == [
         (0, 1),
         (1, 1),
         (2, 1),
         (4, 1),
     ]
-    assert (own.bucket[-1].upper_bound, own.bucket[-1].cumulative_count) == (math.inf, 4)
-    (native,) = own.exemplars
-    (classic,) = [bucket for bucket in own.bucket if bucket.HasField("exemplar")]
+    assert (message.bucket[-1].upper_bound, message.bucket[-1].cumulative_count) == (math.inf, 4)
+    (native,) = message.exemplars
+    (classic,) = [bucket for bucket in message.bucket if bucket.HasField("exemplar")]
     assert classic.upper_bound == 128
     assert native == classic.exemplar
     assert (native.value, native.timestamp.seconds, native.timestamp.nanos) == (101, 1_700_000_000, 7)
