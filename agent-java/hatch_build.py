@@ -139,9 +139,9 @@ def compile_java(sources: list[Path], classes: Path) -> None:
         "-XDignore.symbol.file",
     ]
     command = [javac, *options, "-proc:none", "-encoding", "UTF-8", "-d", str(classes), *map(str, sources)]
-    finished = subprocess.run(command, capture_output=True, text=True, check=False)
-    if finished.returncode != 0:
-        raise RuntimeError(f"the agent does not compile:\n{finished.stderr}{finished.stdout}")
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise RuntimeError(f"the agent does not compile:\n{result.stderr}{result.stdout}")
 
 
 def write_jar(root: Path, jar: Path, classes: Path, identity: str) -> None:

@@ -160,8 +160,8 @@ class Reference:
         files = f"{self.methods} {self.woven} {self.outcome}"
         load_agent(pid, self.jar, f"{mode} {files} {BATCH}")
         classes, *nanos = map(int, self.outcome.read_text().split())
-        whole, calls, _, cpu, back = (nano / 1e9 for nano in nanos)
-        return classes, Retransformed(whole, calls, back, cpu, 0, NO_STOPS)
+        total, calls, _, cpu, back = (nano / 1e9 for nano in nanos)
+        return classes, Retransformed(total, calls, back, cpu, 0, NO_STOPS)
 
 
 def servers(jdk: int, effort: Effort, rest: int) -> list[Attached]:
@@ -171,12 +171,12 @@ def servers(jdk: int, effort: Effort, rest: int) -> list[Attached]:
         reference = Reference.made(Path(scratch))
         with _server(jdk, Path(scratch) / "stops", effort, rest) as jvm:
             with Session.attach(jvm.pid) as session:
-                planned = [
+                plans = [
                     class_.planned for class_ in session.deployer.match(program).classes if class_.planned is not None
                 ]
                 methods = [
                     f"{class_.class_name} {method.name}{method.descriptor}\n"
-                    for class_ in planned
+                    for class_ in plans
                     for method in class_.methods
                 ]
                 reference.methods.write_text("".join(methods))
@@ -248,7 +248,7 @@ def _attach_btpy(
         (deployment, end), stops = clock.during(
             lambda: (session.deployer.load(program), (time.monotonic(), time.process_time()))
         )
-        whole, client_cpu = (after - before for before, after in zip(begin, end, strict=True))
+        total, client_cpu = (after - before for before, after in zip(begin, end, strict=True))
         agent_cpu = thread_cpu(jvm.pid, "btpy-commands")
         marks.append(clock.now())
         time.sleep(effort.watched)
@@ -267,7 +267,7 @@ def _attach_btpy(
         (phase, tuple(count for count, _ in windows[first:last]))
         for phase, first, last in zip(phases, marks, marks[1:], strict=False)
     )
-    return deployment, Retransformed(whole, deployment.weave_ns / 1e9, back, agent_cpu, client_cpu, stops), curve
+    return deployment, Retransformed(total, deployment.weave_ns / 1e9, back, agent_cpu, client_cpu, stops), curve
 
 
 def _process_cpu(pid: int) -> float:
@@ -331,13 +331,13 @@ def load_agent(pid: int, jar: Path, options: str) -> None:
         raise SystemExit(f"{' '.join(command)}: {result.stdout}{result.stderr}")
 
 
-def server_report(title: str, figures: Sequence[Attached]) -> list[str]:
-    first = figures[0]
+def server_report(title: str, rounds: Sequence[Attached]) -> list[str]:
+    first = rounds[0]
     tracer = {BTPY: BTPY, **MODES}
-    middle = sorted(figures, key=lambda round_: round_.by[BTPY].calls)[len(figures) // 2]
+    middle = sorted(rounds, key=lambda round_: round_.by[BTPY].calls)[len(rounds) // 2]
 
     def sample(value: Callable[[Attached], float]) -> Sample:
-        return Sample(tuple(map(value, figures)))
+        return Sample(tuple(map(value, rounds)))
 
     def row(
         title: str, value: Callable[[Retransformed], float], beside: Callable[[Retransformed], float] | None = None
@@ -354,7 +354,7 @@ def server_report(title: str, figures: Sequence[Attached]) -> list[str]:
     return [
         f"**{title}.** WireMock with two clients in the same JVM, which takes {sample(lambda run: run.cores)} cores;"
         f" {first.methods:,} methods in"
-        f" {first.classes:,} loaded classes get two counters each. {len(figures)} fresh JVMs measure all four columns in"
+        f" {first.classes:,} loaded classes get two counters each. {len(rounds)} fresh JVMs measure all four columns in"
         f" turn. A test agent retransforms the same classes for the other three columns, {BATCH} classes a call:"
         " *identity* gives back the bytes that it gets, *woven before* the bytes that ASM wove in another JVM, and *ASM"
         " in the JVM* weaves in this JVM. *Until all is in* includes the attach for btpy; for the other columns it"
@@ -428,15 +428,15 @@ def narrow(jdk: int, effort: Effort) -> Narrow:
                 with Session.attach(running.pid) as session:
                     deployment = session.deployer.load(program)
                     seconds.append(time.monotonic() - begin)
-                    loaded = session.target.loaded_classes
+                    class_count = session.target.loaded_classes
                     session.departure.detach()
-    return Narrow(loaded, deployment.classes, Sample(tuple(seconds)))
+    return Narrow(class_count, deployment.classes, Sample(tuple(seconds)))
 
 
-def narrow_report(figures: Narrow) -> list[str]:
+def narrow_report(result: Narrow) -> list[str]:
     return [
-        f'**A narrow operation in any class.** `class="**"` with a FIELD_SET of one field, {figures.classes:,} classes'
-        f" loaded: {figures.seconds} s from the attach until the probe is in ({figures.matched} class).",
+        f'**A narrow operation in any class.** `class="**"` with a FIELD_SET of one field, {result.classes:,} classes'
+        f" loaded: {result.seconds} s from the attach until the probe is in ({result.matched} class).",
     ]
 
 

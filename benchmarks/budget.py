@@ -135,15 +135,15 @@ def report(effort: Effort, findings: dict[str, Found], origin: str) -> str:
     lines[2] += f" Without a probe the thread had {100 * had:.0f} % of a core: no more can be lost."
     curves = []
     for name, seconds in findings.items():
-        lost = [
+        losses = [
             100 * (1 - work / without) * share
             for work, without, share in zip(seconds.work, plain, seconds.share, strict=True)
         ]
         mean = statistics.fmean
-        before, after = lost[: hot.start], lost[hot.stop :]
-        figures = (mean(before), lost[hot][0], max(lost[hot][1:]), mean(lost[hot]), mean(after))
+        before, after = losses[: hot.start], losses[hot.stop :]
+        figures = (mean(before), losses[hot][0], max(losses[hot][1:]), mean(losses[hot]), mean(after))
         lines.append(f"| {name} | " + " | ".join(f"{figure:.1f}" for figure in figures) + " |")
-        curves.append(f"{name:40} " + " ".join(f"{percent:5.1f}" for percent in lost))
+        curves.append(f"{name:40} " + " ".join(f"{percent:5.1f}" for percent in losses))
     lines += ["", "Second by second:", "", "```", *curves, "```"]
     messages = findings[LIMITED.name].said
     if messages:

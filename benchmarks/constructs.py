@@ -151,15 +151,15 @@ def compile_millis(effort: Effort, directory: Path) -> tuple[float, float]:
     process."""
     script = directory / "hundred.bt"
     script.write_text(hundred_lines(), encoding="utf-8")
-    first, again = [], []
+    first, second = [], []
     for _ in range(effort.compiles):
         result = subprocess.run(
             [sys.executable, "-c", COMPILE, str(script)], capture_output=True, text=True, check=True, cwd=ROOT
         )
         cold, warm = map(float, result.stdout.split())
         first.append(cold)
-        again.append(warm)
-    return statistics.median(first), statistics.median(again)
+        second.append(warm)
+    return statistics.median(first), statistics.median(second)
 
 
 def report(jdk: int, command: str, figures: dict[str, Cost], compiled_in: tuple[float, float]) -> str:

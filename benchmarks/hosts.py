@@ -133,7 +133,7 @@ def measured(machines: Nodes, names: list[str], targets: int) -> Figures:
             assert time.monotonic() - client.began < PATIENCE, f"events of {len(client.seen)} of {targets} JVMs"
             time.sleep(0.05)
         time.sleep(1)
-        started = client.processor_seconds
+        start = client.processor_seconds
         time.sleep(QUIET_SECONDS)
         after = client.processor_seconds
         before = client.events
@@ -148,8 +148,8 @@ def measured(machines: Nodes, names: list[str], targets: int) -> Figures:
             hosts=len(hosts),
             first=min(client.seen.values()),
             all_of_them=max(client.seen.values()),
-            started=started,
-            quiet=((after[0] - started[0]) / QUIET_SECONDS, (after[1] - started[1]) / QUIET_SECONDS),
+            started=start,
+            quiet=((after[0] - start[0]) / QUIET_SECONDS, (after[1] - start[1]) / QUIET_SECONDS),
             event=busy / events * 1e6,
             ended=client.end(),
         )

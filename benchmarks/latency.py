@@ -85,21 +85,21 @@ def _read(terminal: int, program: Target, tracer: subprocess.Popen[bytes], secon
     nanos = []
     rest = b""
     first = began = 0
-    used: tuple[float, float] | None = None
+    usage: tuple[float, float] | None = None
     while True:
         rest += os.read(terminal, 1 << 16)
         now = time.monotonic_ns()
         *lines, rest = rest.split(b"\n")
-        fired = [int(line) for line in lines if line.strip().isdigit()]
-        first = first or (fired[0] if fired else 0)
+        hit_times = [int(line) for line in lines if line.strip().isdigit()]
+        first = first or (hit_times[0] if hit_times else 0)
         if not first or now < first + WARMUP_NANOS:
             continue
-        if used is None:
-            used, began = (_process(tracer.pid), _agent(program.pid)), now
-        nanos += [now - at for at in fired if at > first + WARMUP_NANOS]
+        if usage is None:
+            usage, began = (_process(tracer.pid), _agent(program.pid)), now
+        nanos += [now - at for at in hit_times if at > first + WARMUP_NANOS]
         if now - began >= seconds * 1e9:
             passed = (now - began) / 1e9
-            client, agent = _process(tracer.pid) - used[0], _agent(program.pid) - used[1]
+            client, agent = _process(tracer.pid) - usage[0], _agent(program.pid) - usage[1]
             return Run(tuple(nanos), client / passed, agent / passed)
 
 

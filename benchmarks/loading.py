@@ -106,10 +106,10 @@ def storms(jdk: int, effort: Effort) -> Storms:
         names, times = Path(scratch) / "names", Path(scratch) / "times"
         with zipfile.ZipFile(jar) as archive:
             entries = [entry for entry in archive.namelist() if entry.endswith(".class") and "META-INF" not in entry]
-        chosen = random.Random(4711).sample(sorted(entries), STORM)
-        names.write_text("".join(f"{entry[:-6].replace('/', '.')}\n" for entry in chosen))
+        sample = random.Random(4711).sample(sorted(entries), STORM)
+        names.write_text("".join(f"{entry[:-6].replace('/', '.')}\n" for entry in sample))
         agent = asm_agent(Path(scratch))
-        count = matching = 0
+        count = match_count = 0
 
         @contextmanager
         def jvm() -> Iterator[Target]:
@@ -121,8 +121,8 @@ def storms(jdk: int, effort: Effort) -> Storms:
         def load(running: Target) -> tuple[float, float, float, float]:
             nonlocal count
             running.send(f"load {times}")
-            _, loaded, nanos, processor = running.wait_for("loaded ").split()
-            count = int(loaded)
+            _, class_count, nanos, processor = running.wait_for("loaded ").split()
+            count = int(class_count)
             of = {True: [], False: []}  # type: dict[bool, list[float]]
             for name, took in (line.split() for line in times.read_text().splitlines()):
                 of[pattern.fullmatch(name) is not None].append(int(took) / 1e6)
@@ -134,7 +134,7 @@ def storms(jdk: int, effort: Effort) -> Storms:
                 items[0].append(load(running))
             with jvm() as running, _pending(running.pid, program) as session:
                 items[1].append(load(running))
-                matching = len({site.class_name for site in session.deployer.sites.values()})
+                match_count = len({site.class_name for site in session.deployer.sites.values()})
             with jvm() as running:
                 load_agent(running.pid, agent, regex(STORM_CLASSES))
                 items[2].append(load(running))
@@ -142,7 +142,7 @@ def storms(jdk: int, effort: Effort) -> Storms:
     def loaded(of: list[tuple[float, float, float, float]]) -> Loaded:
         return Loaded(*(Sample(values) for values in zip(*of, strict=True)))
 
-    return Storms(count, matching, *map(loaded, items))
+    return Storms(count, match_count, *map(loaded, items))
 
 
 @contextmanager
@@ -156,9 +156,9 @@ def _pending(pid: int, program: Program) -> Iterator[Session]:
             raise SystemExit(f"not all was put back: {receipt}")
 
 
-def storm_report(figures: Storms) -> list[str]:
+def storm_report(runs: Storms) -> list[str]:
     def row(title: str, of: Callable[[Loaded], Sample], share: bool = False) -> str:
-        bare, traced, asm = of(figures.bare), of(figures.traced), of(figures.asm)
+        bare, traced, asm = of(runs.bare), of(runs.traced), of(runs.asm)
         on_top = [
             f"{100 * (times_.median / bare.median - 1):.0f} %" if share else f"{times_.median - bare.median:.3f} ms"
             for times_ in (traced, asm)
@@ -166,7 +166,7 @@ def storm_report(figures: Storms) -> list[str]:
         return f"| {title} | {bare} | {traced} | {on_top[0]} | {asm} | {on_top[1]} |"
 
     return [
-        f"**A program that only loads.** {figures.classes:,} classes of a jar; {figures.matching:,} match and get two"
+        f"**A program that only loads.** {runs.classes:,} classes of a jar; {runs.matching:,} match and get two"
         " counters in each method. *ASM*: an agent that puts these counters in with ASM while the class is loaded, and"
         " does nothing else.",
         "",
@@ -215,21 +215,21 @@ def starts(jdk: int, effort: Effort) -> Starts:
             [str(java(jdk)), f"-javaagent:{agent}={regex(START_CLASSES)}", *program],
         ]
         items: list[list[tuple[float, ...]]] = [[] for _ in commands]
-        loaded = 0
+        class_count = 0
         for _ in range(effort.wholes):
             for command, times in zip(commands, items, strict=True):
                 *seconds, count = _started(command)
                 times.append(tuple(seconds))
-                loaded = int(count) if command is commands[0] else loaded
+                class_count = int(count) if command is commands[0] else class_count
         listing = Path(scratch) / "loaded"
         _started([commands[0][0], f"-Xlog:class+load:file={listing}", *program])
         pattern = re.compile(rf"\] ({regex(START_CLASSES)}) source:")
-        matching = len(pattern.findall(listing.read_text()))
+        match_count = len(pattern.findall(listing.read_text()))
 
     def start(times: list[tuple[float, ...]]) -> Start:
         return Start(*(Sample(values) for values in zip(*times, strict=True)))
 
-    return Starts(loaded, matching, *map(start, items))
+    return Starts(class_count, match_count, *map(start, items))
 
 
 def _started(command: Sequence[str]) -> tuple[float, ...]:
@@ -246,15 +246,15 @@ def _started(command: Sequence[str]) -> tuple[float, ...]:
         raise SystemExit(f"{command[0]} has not started: {process.communicate()[1]}")
 
 
-def start_report(figures: Starts) -> list[str]:
+def start_report(runs: Starts) -> list[str]:
     def row(title: str, of: Callable[[Start], Sample]) -> str:
-        bare, traced, asm = of(figures.bare), of(figures.traced), of(figures.asm)
+        bare, traced, asm = of(runs.bare), of(runs.traced), of(runs.asm)
         on_top = [f"{100 * (tool.median / bare.median - 1):.0f} %" for tool in (traced, asm)]
         return f"| {title} | {bare} | {traced} | {on_top[0]} | {asm} | {on_top[1]} |"
 
     return [
-        f"**A server that starts**, WireMock until it has answered a request: {figures.classes:,} classes are loaded, of"
-        f" which {figures.matching:,} match. Under `btpy run` main begins when the probes are in and what can be prewoven"
+        f"**A server that starts**, WireMock until it has answered a request: {runs.classes:,} classes are loaded, of"
+        f" which {runs.matching:,} match. Under `btpy run` main begins when the probes are in and what can be prewoven"
         " is woven.",
         "",
         "| s | by itself | with btpy | on top | with ASM | on top |",

@@ -193,8 +193,8 @@ def recorder_flags(scratch: Path) -> list[str]:
     """Method timing for timed workloads, and method tracing for events (JEP 520). Its stacks have the requested
     depth."""
     timed = ";".join(f"acme.Work::{name}" for name in ("timed", "microsecond"))
-    traced = ";".join(f"acme.Work::{name}" for name in ("event", "eventWithStack"))
-    recording = f"method-timing={timed},method-trace={traced},filename={scratch / 'recording.jfr'}"
+    trace_filter = ";".join(f"acme.Work::{name}" for name in ("event", "eventWithStack"))
+    recording = f"method-timing={timed},method-trace={trace_filter},filename={scratch / 'recording.jfr'}"
     return [f"-XX:StartFlightRecording:{recording}", "-XX:FlightRecorderOptions:stackdepth=16"]
 
 
@@ -284,15 +284,15 @@ def main() -> None:
     effort = QUICK if arguments.quick else THOROUGH
     names = ["nobody", *arguments.only.split(",")] if arguments.only else []
     workloads = arguments.workloads.split(",")
-    chosen = [
+    selection = [
         replace(tool, workloads=[workload for workload in tool.workloads if workload in workloads])
         for tool in tools(arguments.jdk)
         if not names or any(tool.name.startswith(prefix) for prefix in names)
     ]
-    chosen = [tool for tool in chosen if tool.workloads]
-    items: dict[str, list[Figures]] = {tool.name: [] for tool in chosen}
+    selection = [tool for tool in selection if tool.workloads]
+    items: dict[str, list[Figures]] = {tool.name: [] for tool in selection}
     for _ in range(effort.rounds):
-        for tool in chosen:
+        for tool in selection:
             items[tool.name].append(measured(tool, arguments.jdk, arguments.threads, effort))
     title = f"{TITLE}: JDK {arguments.jdk}, {arguments.threads} thread{'s' if arguments.threads > 1 else ''}"
     origin = results.origin(commandline.repeated(), java(arguments.jdk))

@@ -43,7 +43,7 @@ WORDS = (
 
 def ready(pid: int, environment: dict[str, str]) -> tuple[float, float]:
     """Seconds until the prompt is drawn, and the processor seconds of btpy and its child processes until then."""
-    started = time.perf_counter()
+    start = time.perf_counter()
     child, terminal = pty.fork()
     if child == 0:
         os.execve(sys.executable, [sys.executable, "-m", "btpy", str(pid)], environment)
@@ -56,7 +56,7 @@ def ready(pid: int, environment: dict[str, str]) -> tuple[float, float]:
         output += data
         if b"\x1b[6n" in data:
             os.write(terminal, b"\x1b[1;1R")  # the position of the cursor
-    elapsed = time.perf_counter() - started
+    elapsed = time.perf_counter() - start
     seconds = processor_seconds(child)
     os.write(terminal, b"\x04")
     while True:
@@ -81,9 +81,9 @@ def processor_seconds(pid: int) -> float:
 def answered(words: list[str], environment: dict[str, str]) -> tuple[float, float]:
     """Seconds that a command takes, and processor seconds."""
     before = os.times()
-    started = time.perf_counter()
+    start = time.perf_counter()
     subprocess.run([sys.executable, "-m", "btpy", *words], env=environment, stdout=subprocess.DEVNULL, check=True)
-    elapsed = time.perf_counter() - started
+    elapsed = time.perf_counter() - start
     after = os.times()
     return elapsed, after.children_user + after.children_system - before.children_user - before.children_system
 
@@ -92,9 +92,9 @@ def timed(do: Callable[[], object], rounds: int) -> float:
     """Median milliseconds."""
     results = []
     for _ in range(rounds):
-        started = time.perf_counter()
+        start = time.perf_counter()
         do()
-        results.append(1000 * (time.perf_counter() - started))
+        results.append(1000 * (time.perf_counter() - start))
     return statistics.median(results)
 
 

@@ -90,11 +90,11 @@ def record(jdk: int, rate: int, milliseconds: int) -> Run:
         cpu = after.children_user + after.children_system - before.children_user - before.children_system
         match = re.search(r"([\d ]+) produced = ([\d ]+) delivered \+ ([\d ]+) dropped", stderr)
         assert match is not None, stderr
-        produced, delivered, dropped = (int(number.replace(" ", "")) for number in match.groups())
-        assert produced == delivered + dropped, (output, stderr)
+        produced, delivered, drops = (int(number.replace(" ", "")) for number in match.groups())
+        assert produced == delivered + drops, (output, stderr)
         in_file = _records(file)
         assert in_file == delivered, (in_file, stderr)
-        return Run(rate, int(output), int(nanos) / 1e9, produced, delivered, dropped, cpu, file.stat().st_size / 1e6)
+        return Run(rate, int(output), int(nanos) / 1e9, produced, delivered, drops, cpu, file.stat().st_size / 1e6)
 
 
 def _records(file: Path) -> int:
@@ -125,10 +125,10 @@ def taking(rounds: int) -> float:
     best = float("inf")
     with tempfile.TemporaryDirectory(prefix="btpy-recording-") as directory:
         outline = outline_of(check_source(Source("x.bt", SCRIPT)))
-        started = Started("0", 1, "x", "17", "x", 0, 0, True, True, 0)
+        start = Started("0", 1, "x", "17", "x", 0, 0, True, True, 0)
         for number in range(rounds):
             with ChunkWriter.create(Path(directory) / f"{number % 2}.btz") as file:
-                inbox, recorder = EventQueue(lambda size: None), Recorder(file, started, outline, {}, StackTable())
+                inbox, recorder = EventQueue(lambda size: None), Recorder(file, start, outline, {}, StackTable())
                 began = time.process_time_ns()
                 for _ in range(100):
                     inbox.put(frame)
@@ -162,9 +162,9 @@ def lines(rounds: int) -> str:
     records = payload(EVENTS)
     for title, script in SCRIPTS.items():
         costs = {name: [line(script, name, records) for _ in range(rounds)] for name in ("text", "ndjson", "csv")}
-        whole = [f"{min(cost for cost, _ in round_):,.0f}" for round_ in costs.values()]
-        decoding = min(decoded for cost in costs.values() for _, decoded in cost)
-        table.append(f"| {title} | {' | '.join(whole)} | {decoding:,.0f} |")
+        times_in_ms = [f"{min(cost for cost, _ in round_):,.0f}" for round_ in costs.values()]
+        decoding = min(decoding_nanos for cost in costs.values() for _, decoding_nanos in cost)
+        table.append(f"| {title} | {' | '.join(times_in_ms)} | {decoding:,.0f} |")
     return "\n".join(table)
 
 
@@ -176,26 +176,26 @@ def line(script: str, format_: str, records: bytes) -> tuple[float, float]:
         writer = formats.writer(formats.named(format_), stream, context, Style(), frozenset(), None)
         showing = Presenter(context, writer, Console(), hits=None, displayed=None)
         decoder = ItemDecoder()
-        started = time.process_time_ns()
+        start = time.process_time_ns()
         item = decoder.item(Events(records), context.outline)
-        decoded = time.process_time_ns()
+        end = time.process_time_ns()
         showing.item(item)
         stream.flush()
-        return (time.process_time_ns() - started) / EVENTS, (decoded - started) / EVENTS
+        return (time.process_time_ns() - start) / EVENTS, (end - start) / EVENTS
 
 
 def main() -> None:
     arguments = commandline.options(__doc__).parse_args()
     output = lines(9 if arguments.quick else 31)
     alone = taking(9 if arguments.quick else 31)
-    recorded = recordings(arguments.jdk, 1000 if arguments.quick else 5000)
+    recording_files = recordings(arguments.jdk, 1000 if arguments.quick else 5000)
     sections = {
         "Recording at full speed": (
             f"{results.origin(commandline.repeated(), java(arguments.jdk))}\n\n"
             "Two threads fire an event of three numbers; `-o run.btz` on the same machine. *Not counted* is the"
             " program's own number of calls without recorded and lost; recorded was checked against the records in the"
             " file. The CPU of the client has its start in it; from the frame to the file alone, without the socket,"
-            f" an event of {len(payload(1000)) // 1000} bytes takes {alone:,.0f} ns.\n\n{recorded}"
+            f" an event of {len(payload(1000)) // 1000} bytes takes {alone:,.0f} ns.\n\n{recording_files}"
         ),
         "A line of output (CPU ns an event)": (
             f"{results.origin(commandline.repeated())}\n\n"

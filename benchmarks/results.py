@@ -28,9 +28,9 @@ def write(title: str, text: str, results: Path = RESULTS) -> None:
             new = old[:begin] + section + (f"\n{old[min(after) :]}" if after else "")
         else:
             new = f"{old.rstrip()}\n\n{section}"
-        with tempfile.NamedTemporaryFile("w", dir=results.parent, suffix=".md", delete=False) as fresh:
-            fresh.write(new)
-        os.replace(fresh.name, results)
+        with tempfile.NamedTemporaryFile("w", dir=results.parent, suffix=".md", delete=False) as new_file:
+            new_file.write(new)
+        os.replace(new_file.name, results)
 
 
 def publish(title: str, text: str, *, stdout: bool) -> None:
@@ -44,9 +44,9 @@ def publish(title: str, text: str, *, stdout: bool) -> None:
 def origin(command: str, java: Path | None = None) -> str:
     """The origin of a figure: the command, the commit, the machine, and its load at the end."""
     commit = _output("git", "-C", str(ROOT), "rev-parse", "--short", "HEAD")
-    changed = _output("git", "-C", str(ROOT), "status", "--porcelain", "btpy", "agent-java")
+    changes = _output("git", "-C", str(ROOT), "status", "--porcelain", "btpy", "agent-java")
     facts = [
-        f"`{command}` at commit {commit}{' with local changes' if changed else ''}",
+        f"`{command}` at commit {commit}{' with local changes' if changes else ''}",
         *([] if java is None else [_version(java)]),
         f"{_processor()}, {os.cpu_count()} cores",
         f"Python {platform.python_version()}, {platform.system()} {platform.release()}",
@@ -56,8 +56,8 @@ def origin(command: str, java: Path | None = None) -> str:
 
 
 def _version(java: Path) -> str:
-    asked = subprocess.run([str(java), "-version"], capture_output=True, text=True, check=True)
-    return asked.stderr.splitlines()[0]
+    result = subprocess.run([str(java), "-version"], capture_output=True, text=True, check=True)
+    return result.stderr.splitlines()[0]
 
 
 def _output(*command: str) -> str:

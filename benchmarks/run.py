@@ -231,9 +231,9 @@ def report(
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for cost in costs:
-        added = cost.attached.median - cost.before.median
+        increase = cost.attached.median - cost.before.median
         by_hand = cost.by_hand.median - cost.before.median
-        ratio = f"{added:.2f} | {by_hand:.2f} | {added / by_hand:.2f} | {cost.dropped}"
+        ratio = f"{increase:.2f} | {by_hand:.2f} | {increase / by_hand:.2f} | {cost.dropped}"
         samples = [cost.before, cost.attached, cost.after, cost.by_hand, cost.unprobed_neighbour]
         cost_of_a_probe.append(f"| {cost.case} | {' | '.join(map(str, samples))} | {ratio} |")
     return [

@@ -204,9 +204,9 @@ def chosen(jdk: int, effort: Effort) -> dict[int, str]:
     """For each size, the alternatives of a regular expression for class names. The classes have about that number of
     methods."""
     with server(jdk, replace(effort, patience=0)) as jvm, Session.attach(jvm.pid) as session:
-        matching = session.deployer.match(counting(CLASSES))
+        match = session.deployer.match(counting(CLASSES))
         methods = {
-            class_.loaded.name: len(class_.planned.methods) for class_ in matching.classes if class_.planned is not None
+            class_.loaded.name: len(class_.planned.methods) for class_ in match.classes if class_.planned is not None
         }
     names = [name for name, count in sorted(methods.items()) if 0 < count <= 20]
     items = {}

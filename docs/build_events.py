@@ -21,11 +21,11 @@ def page(schema: dict[str, Any], lines: list[str]) -> str:
         record = schema["$defs"][kind]
         example = examples.get(kind) or json.dumps(record["examples"][0], separators=(",", ":"))
         parts.append(f"## {kind}\n\n{record['description']}\n\n{_members(record)}\n\n```json\n{_cut(example)}\n```\n")
-    named = {}
+    definitions = {}
     for kind, record in schema["$defs"].items():
         if kind not in kinds and "properties" in record:
-            named[kind] = record
-    parts += [f"## In several records: {kind}\n\n{_members(record)}\n" for kind, record in named.items()]
+            definitions[kind] = record
+    parts += [f"## In several records: {kind}\n\n{_members(record)}\n" for kind, record in definitions.items()]
     return "\n".join(parts)
 
 

@@ -74,8 +74,8 @@ def _probes(name: str, script: nodes.Script) -> list[str]:
                 if isinstance(argument.value, nodes.Literal)
             }
             cell = ", ".join(f"`{value}`" for value in values)
-            doc, tested = (_escaped(str(notes.get(note, ""))) for note in ("Doc", "Tested"))
-            rows.append(f"| `{name}.{probe.name.text}` | {doc} | {cell} | {tested} |")
+            doc, test_note = (_escaped(str(notes.get(note, ""))) for note in ("Doc", "Tested"))
+            rows.append(f"| `{name}.{probe.name.text}` | {doc} | {cell} | {test_note} |")
     return ["\n".join(["| probe | it fires when | values | tested with |", "|---|---|---|---|", *rows])] if rows else []
 
 

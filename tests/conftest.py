@@ -64,11 +64,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--every-jdk") or config.option.keyword or any("::" in argument for argument in config.args):
         return
     selection: list[pytest.Item] = []
-    dropped: list[pytest.Item] = []
+    deselected_items: list[pytest.Item] = []
     for item in items:
-        (selection if runs_on_its_jdk(item) else dropped).append(item)
-    if dropped:
-        config.hook.pytest_deselected(items=dropped)
+        (selection if runs_on_its_jdk(item) else deselected_items).append(item)
+    if deselected_items:
+        config.hook.pytest_deselected(items=deselected_items)
         items[:] = selection
 
 
@@ -81,11 +81,11 @@ def runs_on_its_jdk(item: pytest.Item) -> bool:
     if jdk not in MAJORS or not lists:
         return True
     versions = [version for version in MAJORS if version in lists[0]]
-    chosen = zlib.crc32(item.nodeid.partition("[")[0].encode())
+    number = zlib.crc32(item.nodeid.partition("[")[0].encode())
     if item.path.relative_to(item.config.rootpath).parts[1] in TWO_VERSIONS:
         older, newer = versions[:2], versions[2:]
-        return jdk in (older[chosen % 2], newer[chosen // 2 % len(newer)])
-    return bool(jdk == versions[chosen % len(versions)])
+        return jdk in (older[number % 2], newer[number // 2 % len(newer)])
+    return bool(jdk == versions[number % len(versions)])
 
 
 class Golden:

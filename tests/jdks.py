@@ -137,7 +137,7 @@ def compiled(
     with locked(f"classes-{name}"):
         if not out.exists():
             out.parent.mkdir(exist_ok=True)
-            fresh = Path(tempfile.mkdtemp(dir=out.parent))
+            directory = Path(tempfile.mkdtemp(dir=out.parent))
             try:
                 command = [
                     *javac_command(),
@@ -146,14 +146,14 @@ def compiled(
                     "-g",
                     "-Xlint:-options",
                     "-d",
-                    str(fresh),
+                    str(directory),
                 ]
                 if classpath:
                     command += ["-cp", os.pathsep.join(map(str, classpath))]
                 subprocess.run([*command, *flags, *map(str, sources)], check=True)
-                fresh.rename(out)
+                directory.rename(out)
             finally:
-                shutil.rmtree(fresh, ignore_errors=True)
+                shutil.rmtree(directory, ignore_errors=True)
     return out
 
 

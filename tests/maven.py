@@ -81,14 +81,16 @@ def _pinned(pins: Path) -> dict[str, str]:
     return {coordinates: digest for digest, coordinates in rows}
 
 
-def _fetch(wanted: Sequence[str], seconds: float) -> None:
+def _fetch(coordinates: Sequence[str], seconds: float) -> None:
     """Without their dependencies. ``seconds``: the time that one attempt may take. Raises MissingArtifactError."""
     maven = shutil.which("mvn")
     if maven is None:
-        raise MissingArtifactError(f"{wanted[0]} needs Maven to be fetched: install mvn")
+        raise MissingArtifactError(f"{coordinates[0]} needs Maven to be fetched: install mvn")
     with tempfile.TemporaryDirectory(prefix="btpy-maven-") as directory:
         project = Path(directory) / "pom.xml"
-        project.write_text(_PROJECT.format(directory=directory, items="".join(map(_item, wanted))), encoding="utf-8")
+        project.write_text(
+            _PROJECT.format(directory=directory, items="".join(map(_item, coordinates))), encoding="utf-8"
+        )
         command = [maven, "--quiet", "--batch-mode", "--file", str(project), f"-Dmaven.repo.local={_repository()}"]
         command += [*_IMPATIENT, f"{_PLUGIN}:copy"]
         problem = ""
@@ -103,7 +105,7 @@ def _fetch(wanted: Sequence[str], seconds: float) -> None:
             if result.returncode == 0:
                 return
             problem = f"{result.stdout}{result.stderr}"
-    raise MissingArtifactError(f"Maven cannot fetch {', '.join(wanted)}:\n{problem}")
+    raise MissingArtifactError(f"Maven cannot fetch {', '.join(coordinates)}:\n{problem}")
 
 
 def _item(coordinates: str) -> str:
@@ -114,12 +116,12 @@ def _item(coordinates: str) -> str:
 
 
 def _fetch_all() -> None:
-    missing = [coordinates for coordinates in _pinned(_OF_TESTS) if not _place(coordinates).exists()]
-    if not missing:
+    absent_artifacts = [coordinates for coordinates in _pinned(_OF_TESTS) if not _place(coordinates).exists()]
+    if not absent_artifacts:
         return
     try:
         with locked("maven"):
-            _fetch(missing, _FETCH_ALL_SECONDS)
+            _fetch(absent_artifacts, _FETCH_ALL_SECONDS)
     except MissingArtifactError as error:
         print(f"{error}\nThe tests that need one of them fetch it.", file=sys.stderr)
 

@@ -76,12 +76,12 @@ class Target:
         with self._changed:
             return list(self._errors)
 
-    def wait_for(self, wanted: str | Callable[[str], bool], patience: float = PATIENCE) -> str:
-        """The next line of stdout that equals or starts with ``wanted``; lines before it are passed over.
+    def wait_for(self, condition: str | Callable[[str], bool], patience: float = PATIENCE) -> str:
+        """The next line of stdout that equals or starts with ``condition``; lines before it are passed over.
 
         Raises TargetError when it has not come in ``patience`` seconds or the program ended without it.
         """
-        fits = wanted if callable(wanted) else lambda line: line.startswith(wanted)
+        fits = condition if callable(condition) else lambda line: line.startswith(condition)
         deadline = time.monotonic() + patience
         with self._changed:
             while True:
@@ -92,7 +92,7 @@ class Target:
                         return line
                 seconds = deadline - time.monotonic()
                 if seconds <= 0 or (self.process.poll() is not None and not self._readers[0].is_alive()):
-                    raise TargetError(self._report(f"no line {wanted!r}"))
+                    raise TargetError(self._report(f"no line {condition!r}"))
                 self._changed.wait(min(seconds, 0.2))
 
     def send(self, line: str = "") -> None:

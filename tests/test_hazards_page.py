@@ -10,10 +10,13 @@ ROOT = Path(__file__).parent.parent
 
 def test_the_tests_of_the_page_exist() -> None:
     rows = [line for line in (ROOT / "docs" / "hazards.md").read_text().splitlines() if line.startswith("| ")]
-    named = [re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row) for row in rows if not row.startswith("| hazard")]
-    assert len(named) > 30
-    assert all(named)
-    missing = [
-        f"{path}::{name}" for tests in named for path, name in tests if f"def {name}(" not in (ROOT / path).read_text()
+    tests_of_rows = [re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row) for row in rows if not row.startswith("| hazard")]
+    assert len(tests_of_rows) > 30
+    assert all(tests_of_rows)
+    names = [
+        f"{path}::{name}"
+        for tests in tests_of_rows
+        for path, name in tests
+        if f"def {name}(" not in (ROOT / path).read_text()
     ]
-    assert missing == []
+    assert names == []

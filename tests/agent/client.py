@@ -173,14 +173,14 @@ class Client:
 
     def weave_one(self, question: ClassBytes) -> None:
         self.asked.append(question)
-        woven = self.weaver(question)
-        self.answer(question, woven)
+        data = self.weaver(question)
+        self.answer(question, data)
 
-    def answer(self, question: ClassBytes, woven: bytes | None) -> None:
-        verdict = Verdict.UNCHANGED if woven is None else Verdict.WOVEN
+    def answer(self, question: ClassBytes, data: bytes | None) -> None:
+        verdict = Verdict.UNCHANGED if data is None else Verdict.WOVEN
         digest = fingerprint(question.data)
-        sites = self.sites(question) if woven is not None else ()
-        self.send(Woven(question.request, digest, verdict, self.handlers, sites, woven or b""))
+        sites = self.sites(question) if data is not None else ()
+        self.send(Woven(question.request, digest, verdict, self.handlers, sites, data or b""))
 
     def call(self, kind: type[M], build: Callable[[int], Message]) -> M:
         self._request += 1

@@ -40,8 +40,8 @@ def hatch_build() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def jar(hatch_build: ModuleType) -> Path:
-    built: Path = hatch_build.build(ROOT)
-    return built
+    jar_file: Path = hatch_build.build(ROOT)
+    return jar_file
 
 
 @pytest.fixture(scope="session")

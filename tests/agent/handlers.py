@@ -41,5 +41,5 @@ def named(zeroed: bytes) -> HandlerClass:
     return HandlerClass(f"btpy.handlers.Handler_{digits.decode()}", zeroed.replace(_ZEROS, digits))
 
 
-def unnamed(built: HandlerClass) -> bytes:
-    return built.data.replace(built.name[-40:].encode(), _ZEROS)
+def unnamed(handler_class: HandlerClass) -> bytes:
+    return handler_class.data.replace(handler_class.name[-40:].encode(), _ZEROS)

@@ -65,8 +65,8 @@ classes, which made little difference.
 
 @pytest.mark.parametrize("shift", [0, 13, 20, 35])
 def test_on_a_busy_machine_there_are_still_few_stops(classes: Path, shift: int) -> None:
-    recorded = [1000 * milliseconds for milliseconds in BUSY_MS[shift:] + BUSY_MS[:shift]]
-    sizes, _ = batches(classes, 0, 41, 0, recorded)
+    stops = [1000 * milliseconds for milliseconds in BUSY_MS[shift:] + BUSY_MS[:shift]]
+    sizes, _ = batches(classes, 0, 41, 0, stops)
     assert len(sizes) <= 75
 
 

@@ -78,8 +78,8 @@ def declared(probe: int) -> ProbeDecl:
     return ProbeDecl(probe, True, SampleMode.ALL, 0, False, probe, 0, 0, 0, 0)
 
 
-def run_once(client: Client, built: HandlerClass) -> str:
-    return client.call(Done, lambda request: Timer(request, client.slot << 24 | 1, 0, built.name)).error
+def run_once(client: Client, handler_class: HandlerClass) -> str:
+    return client.call(Done, lambda request: Timer(request, client.slot << 24 | 1, 0, handler_class.name)).error
 
 
 def records(events: Events) -> list[tuple[int, ...]]:
@@ -99,11 +99,11 @@ def records(events: Events) -> list[tuple[int, ...]]:
 def test_a_handler_runs_and_its_records_come_before_the_answer(
     jdk: int, subject: Subject, attach: Attach, tmp_path: Path
 ) -> None:
-    built = handler(tmp_path, RECORD)
+    handler_class = handler(tmp_path, RECORD)
     with subject(jdk) as program:
         client = attach(program, jdk)
-        assert install(client, built) == ""
-        assert run_once(client, built) == ""
+        assert install(client, handler_class) == ""
+        assert run_once(client, handler_class) == ""
         site = client.slot << 24 | 1
         received = [record for message in client.unasked if isinstance(message, Events) for record in records(message)]
         assert received == [(7, site, 3, 3, 42)]
@@ -119,11 +119,11 @@ def test_a_handler_runs_and_its_records_come_before_the_answer(
 def test_maps_stacks_and_exits_keep_their_place_among_the_records(
     jdk: int, subject: Subject, attach: Attach, tmp_path: Path
 ) -> None:
-    built = handler(tmp_path, PRINT_STACKS)
+    handler_class = handler(tmp_path, PRINT_STACKS)
     with subject(jdk) as program:
         client = attach(program, jdk)
-        assert install(client, built, maps=[MapDecl(0, MapKind.COUNT, 1, 0, 16, False, ())]) == ""
-        assert run_once(client, built) == ""
+        assert install(client, handler_class, maps=[MapDecl(0, MapKind.COUNT, 1, 0, 16, False, ())]) == ""
+        assert run_once(client, handler_class) == ""
         order: list[tuple[int | str, int]] = []
         for message in client.unasked:
             if isinstance(message, Events):
@@ -144,17 +144,20 @@ def test_a_timer_fires_until_classes_are_put_back_and_end_probes_still_run(
 ) -> None:
     with subject(17) as program:
         client = attach(program, 17)
-        built = handler(tmp_path, RECORD)
-        install(client, built)
+        handler_class = handler(tmp_path, RECORD)
+        install(client, handler_class)
         assert (
-            client.call(Done, lambda request: Timer(request, client.slot << 24 | 1, 5_000_000, built.name)).error == ""
+            client.call(
+                Done, lambda request: Timer(request, client.slot << 24 | 1, 5_000_000, handler_class.name)
+            ).error
+            == ""
         )
         sites: list[tuple[int, ...]] = []
         while len(sites) < 3:
             sites += records(client.expect(Events))
         client.restore()
         client.unasked.clear()
-        assert run_once(client, built) == ""
+        assert run_once(client, handler_class) == ""
         last = [record for message in client.unasked if isinstance(message, Events) for record in records(message)]
         client.unasked.clear()
         client.detach()
@@ -166,13 +169,13 @@ def test_a_timer_fires_until_classes_are_put_back_and_end_probes_still_run(
 def test_a_probe_can_be_switched_off_and_on(subject: Subject, attach: Attach, tmp_path: Path) -> None:
     with subject(17) as program:
         client = attach(program, 17)
-        built = handler(tmp_path, RECORD)
-        install(client, built)
+        handler_class = handler(tmp_path, RECORD)
+        install(client, handler_class)
         assert client.call(Done, lambda request: Enable(request, 3, False)).error == ""
-        run_once(client, built)
+        run_once(client, handler_class)
         assert not [message for message in client.unasked if isinstance(message, Events)]
         client.call(Done, lambda request: Enable(request, 3, True))
-        run_once(client, built)
+        run_once(client, handler_class)
         assert [message for message in client.unasked if isinstance(message, Events)]
         assert client.call(Done, lambda request: Enable(request, 4, True)).error
 
@@ -207,11 +210,11 @@ def test_handlers_are_defined_once_however_many_sessions_use_them(
     subject: Subject, attach: Attach, tmp_path: Path
 ) -> None:
     with subject(17) as program:
-        built = handler(tmp_path, RECORD)
+        handler_class = handler(tmp_path, RECORD)
         for _ in range(2):
             client = attach(program, 17)
-            assert install(client, built) == ""
-            assert run_once(client, built) == ""
+            assert install(client, handler_class) == ""
+            assert run_once(client, handler_class) == ""
             assert client.detach().handler_classes == 1
             client.close()
             agent_threads_end(program)
@@ -231,10 +234,10 @@ def test_without_credit_records_are_kept_then_dropped_and_counted(
     many = RECORD.replace("if (s == null) return;", "for (int i = 0; i < 40000; i++) {") + "}"
     with subject(17) as program:
         client = attach(program, 17, buffer_bytes=1 << 20)
-        built = handler(tmp_path, many)
-        install(client, built)
-        run_once(client, built)
-        run_once(client, built)
+        handler_class = handler(tmp_path, many)
+        install(client, handler_class)
+        run_once(client, handler_class)
+        run_once(client, handler_class)
         received = sum(len(message.records) for message in client.unasked if isinstance(message, Events))
         assert 0 < received <= 1 << 20
         client.send(Release(1 << 30))
@@ -271,26 +274,26 @@ def test_calls_of_the_agent_during_class_loading_fire_nothing(
     jdk: int, subject: Subject, attach: Attach, tmp_path: Path
 ) -> None:
     """The transformer turns slashes into dots with String.replace; class loaders turn dots into slashes with it."""
-    built = handler(tmp_path, GUARDED, ", char from, char to")
+    handler_class = handler(tmp_path, GUARDED, ", char from, char to")
     with subject(jdk) as program:
         client = attach(program, jdk)
-        install(client, built)
-        client.handlers = (built,)
+        install(client, handler_class)
+        client.handlers = (handler_class,)
         operands = tuple(Operand(OperandKind.ARGUMENT, index, "C") for index in range(2))
-        call = Handler(built.name.replace(".", "/"), "fire", "(ICC)V")
+        call = Handler(handler_class.name.replace(".", "/"), "fire", "(ICC)V")
         replace = MethodPlan("replace", "(CC)Ljava/lang/String;", (Advice(Point.ENTRY, 3, call, operands),))
         plan = ClassPlan("java/lang/String", (replace,))
 
         def weaver(question: ClassBytes) -> bytes | None:
             if question.name != "java.lang.String":
                 return None
-            woven = weave(question.data, plan, client.slot << 24 | 1)
-            assert woven.refusals == ()
+            result = weave(question.data, plan, client.slot << 24 | 1)
+            assert result.refusals == ()
             client.sites = lambda _: tuple(
                 MethodSites(site.method, site.descriptor, (Site(site.id, 3, Point.ENTRY, site.line, "", ""),))
-                for site in woven.sites
+                for site in result.sites
             )
-            return woven.data
+            return result.data
 
         client.weaver = weaver
         client.weave(*client.ids("java.lang.String"))

@@ -33,8 +33,8 @@ def later(classes: Path, client: Client, id_: int = 7, said: bytes = b"woven!") 
     sites = (
         MethodSites("toString", "()Ljava/lang/String;", (Site(client.slot << 24 | 1, 0, Point.ENTRY, 3, "", ""),)),
     )
-    woven = codec.encode_part(PrewovenClass(data.replace(b"plain!", said), sites))
-    return PrewovenAnswer(id_, fingerprint(data), woven)
+    part = codec.encode_part(PrewovenClass(data.replace(b"plain!", said), sites))
+    return PrewovenAnswer(id_, fingerprint(data), part)
 
 
 def preweave(client: Client, *classes: PrewovenAnswer, anew: bool = False) -> str:

@@ -11,7 +11,7 @@ from tests.jdks import all_jdks
 
 
 def names(answer: Classes) -> set[str]:
-    return {loaded.name for loaded in answer.classes}
+    return {class_.name for class_ in answer.classes}
 
 
 @all_jdks
@@ -63,8 +63,8 @@ def test_names_match_in_the_agent_as_they_do_in_the_client(
         assert everything.matched > 400
         expected = {class_.name for class_ in everything.classes if ClassPattern(kind, text).matches(class_.name)}
         assert expected
-        again = client.search(ClassPatternKind(kind), text, 100_000)
-        assert names(again) & names(everything) == expected
+        classes = client.search(ClassPatternKind(kind), text, 100_000)
+        assert names(classes) & names(everything) == expected
 
 
 SAYS = b"\x01\x00\x13Derived says plain!"  # a Utf8 constant: its tag, its length

@@ -124,10 +124,10 @@ def counted_prewoven(data: bytes, class_id: int, slot: int) -> tuple[PrewovenMet
         ),
     )
     prewoven = prewoven_methods(class_id, file, weave_methods(file, plan, slot << 24 | 1), ())
-    woven = weave(file, plan, slot << 24 | 1).data
+    class_bytes = weave(file, plan, slot << 24 | 1).data
     assert prewoven is not None
-    assert woven is not None
-    return prewoven, woven
+    assert class_bytes is not None
+    return prewoven, class_bytes
 
 
 @all_jdks
@@ -136,13 +136,13 @@ def test_prewoven_methods_take_their_places_without_a_question(jdk: int, subject
         client, witness = attach(program, jdk), attach(program, jdk)
         (base,) = client.ids("Subject$Base")
         client.weave(base)  # unchanged, as the JVM shows it
-        prewoven, woven = counted_prewoven(client.asked[0].data, base, client.slot)
+        prewoven, class_bytes = counted_prewoven(client.asked[0].data, base, client.slot)
         witness.weaver = lambda question: question.data
         witness.weave(*witness.ids("Subject$Base"))  # from now on the witness sees the code of the client
         with Serving(witness):
             result = client.weave(base, prewoven=(prewoven,))
         assert (result.failures, result.waited_ns, len(client.asked)) == ((), 0, 1)
-        assert [class_.data == woven for class_ in witness.asked] == [False, True]
+        assert [class_.data == class_bytes for class_ in witness.asked] == [False, True]
         assert answer(program, "base") == "Base says plain!"
 
 
@@ -163,8 +163,8 @@ def test_the_agent_asks_when_methods_were_prewoven_into_other_code(
         first = prewoven.methods[0]
         beginning = client.asked[0].data[4 : ClassFile.parse(client.asked[0].data).pool_end]
 
-        def method(**changed: Any) -> PrewovenMethods:
-            return replace(prewoven, methods=(replace(first, **changed), *prewoven.methods[1:]))
+        def method(**changes: Any) -> PrewovenMethods:
+            return replace(prewoven, methods=(replace(first, **changes), *prewoven.methods[1:]))
 
         wrong = {
             "version": replace(prewoven, beginning=fingerprint(b"\1" + beginning[1:])),
@@ -287,9 +287,9 @@ def test_after_a_missed_deadline_no_thread_waits_until_the_client_answers_again(
             assert answer(program, f"make Subject${name}") == f"{name} says plain!"
         late = {client.expect(Late).class_name, client.expect(Late).class_name}
         assert late == {"Subject$Later", "Subject$Marked"}
-        asked = [(class_.name, class_.class_id == 0) for class_ in client.asked]
-        assert asked[0] == ("Subject$Later", True)
-        assert ("Subject$Marked", True) not in asked
+        questions = [(class_.name, class_.class_id == 0) for class_ in client.asked]
+        assert questions[0] == ("Subject$Later", True)
+        assert ("Subject$Marked", True) not in questions
         assert client.order(program, "make Subject$Late") == "Late says woven!"
         assert client.restore().not_restored == ()
 

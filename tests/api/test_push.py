@@ -78,26 +78,26 @@ def test_an_old_python_starts_a_newer_one(copy: push.Copy, tmp_path: Path) -> No
     assert rest == copy.steps.split(b"\n", 1)[1]
 
 
-def unpacked(place: Path, sent: bytes, digest: str, size: int) -> subprocess.CompletedProcess[bytes]:
+def unpacked(place: Path, data: bytes, digest: str, size: int) -> subprocess.CompletedProcess[bytes]:
     """Runs the part of ``--push`` that works on the host; ``place`` is its private directory."""
     code = (
         "import sys; from btpy.api import push_node; "
         f"push_node._private_directory = lambda: {str(place)!r}; print(push_node.unpack({digest!r}, {size}))"
     )
-    return subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True)
+    return subprocess.run([sys.executable, "-c", code], input=data, capture_output=True)
 
 
 def test_a_copy_is_sent_once_and_compared_with_its_checksum(copy: push.Copy, tmp_path: Path) -> None:
     digest, size = hashlib.sha256(copy.data).hexdigest(), len(copy.data)
-    for sent, reason in ((copy.data[:-1], b"the connection ended"), (b"x" * size, b"with another checksum")):
-        failed = unpacked(tmp_path, sent, digest, size)
-        assert (failed.returncode, failed.stdout) == (1, push_node.NEEDED)
-        assert reason in failed.stderr
+    for data, reason in ((copy.data[:-1], b"the connection ended"), (b"x" * size, b"with another checksum")):
+        process = unpacked(tmp_path, data, digest, size)
+        assert (process.returncode, process.stdout) == (1, push_node.NEEDED)
+        assert reason in process.stderr
         assert list(tmp_path.iterdir()) == []
     result = unpacked(tmp_path, copy.data, digest, size)
     assert result.stdout == push_node.NEEDED + f"{tmp_path / digest}\n".encode(), result.stderr
-    again = unpacked(tmp_path, b"", digest, size)
-    assert again.stdout == push_node.PRESENT + f"{tmp_path / digest}\n".encode(), again.stderr
+    repetition = unpacked(tmp_path, b"", digest, size)
+    assert repetition.stdout == push_node.PRESENT + f"{tmp_path / digest}\n".encode(), repetition.stderr
     assert [path.name for path in tmp_path.iterdir()] == [digest]
     assert (tmp_path / digest).stat().st_mode & 0o777 == 0o700
     os.utime(tmp_path / digest, (0, 0))

@@ -51,10 +51,10 @@ def test_a_stage_begins_when_the_one_before_has_kept_its_bounds_long_enough() ->
     assert after(settled, (109.9, [TRACED])) == settled
     second = after(settled, (110.0, [TRACED]))
     assert (second.stage, second.hosts, second.has_passed) == (1, 3, False)
-    failed = Observed("web2", is_settled=True)
-    third = after(second, (111.0, [TRACED, failed, Observed("web3")]), (500.0, [TRACED, failed, Observed("web3")]))
+    failure = Observed("web2", is_settled=True)
+    third = after(second, (111.0, [TRACED, failure, Observed("web3")]), (500.0, [TRACED, failure, Observed("web3")]))
     assert third == second
-    last = [TRACED, failed, Observed("web3", is_settled=True, is_traced=True)]
+    last = [TRACED, failure, Observed("web3", is_settled=True, is_traced=True)]
     passed = after(third, (501.0, last), (511.0, last))
     assert (passed.stage, passed.hosts, passed.has_passed) == (2, 3, True)
 

@@ -149,9 +149,9 @@ def test_deadlock() -> None:
 
 def test_files() -> None:
     map_values = maps("file_tracker", "files")
-    (written,) = [count for path, count in map_values["written"].items() if "workshop" in path]
-    (read,) = [count for path, count in map_values["read"].items() if "workshop" in path]
-    assert (written, read) == (11, 7)
+    (write_count,) = [count for path, count in map_values["written"].items() if "workshop" in path]
+    (read_count,) = [count for path, count in map_values["read"].items() if "workshop" in path]
+    assert (write_count, read_count) == (11, 7)
 
 
 def test_files_as_events() -> None:
@@ -168,8 +168,8 @@ def test_finalizers() -> None:
 def test_histogram_on_request() -> None:
     with watched("histogram_on_event", "turn") as tracer:
         tracer.process.send_signal(signal.SIGUSR1)
-        asked = tracer.wait_for("hist")["data"]["@by"]
-        assert sum(bucket["count"] for bucket in asked) == TURNS
+        histogram = tracer.wait_for("hist")["data"]["@by"]
+        assert sum(bucket["count"] for bucket in histogram) == TURNS
         assert tracer.stop() == 0
 
 

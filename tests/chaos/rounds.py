@@ -216,22 +216,22 @@ class Chaos:
         try:
             kind(moment)
             self._server.check()
-        except BaseException as failed:
-            failed.add_note(f"round {sum(self.ran.values())}: {name} after {moment:.3f} s on JDK {self._server.jdk}")
+        except BaseException as error:
+            error.add_note(f"round {sum(self.ran.values())}: {name} after {moment:.3f} s on JDK {self._server.jdk}")
             raise
         self.ran[name] += 1
 
     @contextlib.contextmanager
-    def _client(self, *more: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
-        command = [sys.executable, "-m", "btpy", str(self._server.pid), "-e", SCRIPT, "--hits", "0", *more]
+    def _client(self, *arguments: str, env: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+        command = [sys.executable, "-m", "btpy", str(self._server.pid), "-e", SCRIPT, "--hits", "0", *arguments]
         environment = {**os.environ, **(env or {})}
         with tempfile.TemporaryFile("w+") as stderr:
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, env=environment)
             try:
                 yield process
-            except AssertionError as failed:
+            except AssertionError as error:
                 stderr.seek(0)
-                failed.add_note(stderr.read())
+                error.add_note(stderr.read())
                 raise
             finally:
                 process.kill()
@@ -274,8 +274,8 @@ class Chaos:
                 time.sleep(moment)
                 client.send_signal(signal.SIGINT)
                 clock.jump(self._random.choice(JUMPS))
-                ended = client.wait(PATIENCE)
-                assert ended in (0, 128 + signal.SIGINT, -signal.SIGINT), ended  # not 0: btpy was still attaching
+                status = client.wait(PATIENCE)
+                assert status in (0, 128 + signal.SIGINT, -signal.SIGINT), status  # not 0: btpy was still attaching
 
     def _session(self) -> Session:
         return Session.attach(self._server.pid, Limits(event_buffer_bytes=1 << 20))
@@ -286,14 +286,14 @@ class Chaos:
     def connection_cut(self, moment: float) -> None:
         """A signal comes at any moment of attaching, weaving, streaming or detaching."""
         with self._session() as session:
-            cut = threading.Timer(moment / 3, session.close)
-            cut.start()
+            timer = threading.Timer(moment / 3, session.close)
+            timer.start()
             with contextlib.suppress(BtpyError):
                 self._loaded(session)
                 for _ in session.delivery.items(self._random.random() / 2):
                     pass
                 session.departure.detach()
-            cut.join()
+            timer.join()
 
     def frame_cut(self, moment: float) -> None:
         """Sends half a message after a delay, and then the end."""

@@ -71,10 +71,10 @@ def test_other_methods_are_not_read(tmp_path: Path) -> None:
 
 def test_damaged_archives_are_refused_and_nothing_else(tmp_path: Path) -> None:
     """Changes each byte of a small archive in turn: opening it fails, or the class is missing or unchanged."""
-    whole = written(tmp_path / "a.jar", {"A.class": b"abc" * 11, "B.class": b"b"}).read_bytes()
+    data = written(tmp_path / "a.jar", {"A.class": b"abc" * 11, "B.class": b"b"}).read_bytes()
     path = tmp_path / "damaged.jar"
-    for at in range(len(whole)):
-        for damaged in (whole[:at], whole[:at] + bytes((whole[at] ^ 0xFF,)) + whole[at + 1 :]):
+    for at in range(len(data)):
+        for damaged in (data[:at], data[:at] + bytes((data[at] ^ 0xFF,)) + data[at + 1 :]):
             path.write_bytes(damaged)
             try:
                 (result,) = read(path, "A.class")

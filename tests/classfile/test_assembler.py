@@ -182,13 +182,13 @@ def _nested_handlers(code: CodeBuilder) -> None:
 
 def _handler_that_covers_itself(code: CodeBuilder) -> None:
     """The handler's own first instructions are in its range, as in the code that javac emits for monitors."""
-    caught, again = Label(), Label()
+    caught, retry = Label(), Label()
     code.constant("I", 0)
     code.store("I", 0)
-    with code.protected(again):
+    with code.protected(retry):
         code.op(op.ACONST_NULL)
         code.op(op.ATHROW)
-        code.place(again)
+        code.place(retry)
         code.op(op.POP)
         code.iinc(0, 1)
         code.load("I", 0)
@@ -416,10 +416,10 @@ SHAPES: dict[str, tuple[Callable[[CodeBuilder], None], str]] = {
 
 
 def _shapes(major: int) -> bytes:
-    built = ClassBuilder("Shapes", major=major)
+    builder = ClassBuilder("Shapes", major=major)
     for name, (write, _) in SHAPES.items():
-        write(built.method(STATIC, name, "()I"))
-    return built.to_bytes()
+        write(builder.method(STATIC, name, "()I"))
+    return builder.to_bytes()
 
 
 @all_jdks
@@ -437,28 +437,28 @@ def test_versions(call_all: Callable[..., dict[str, str]], major: int) -> None:
 
 
 def test_constants_keep_their_bits(call_all: Callable[..., dict[str, str]]) -> None:
-    built = ClassBuilder("Constants")
+    builder = ClassBuilder("Constants")
     doubles = [0.0, -0.0, 1.0, -1.0, 5e-324, 1.7976931348623157e308, float("inf"), float("-inf"), float("nan"), 0.1]
     longs = [0, 1, 2, -1, 2**63 - 1, -(2**63), 1 << 31]
     ints = [*range(-2, 7), 127, 128, -128, -129, 32_767, 32_768, -32_768, -32_769, 2**31 - 1, -(2**31)]
     for index, real in enumerate(doubles):
-        code = built.method(STATIC, f"d{index}", "()J")
+        code = builder.method(STATIC, f"d{index}", "()J")
         code.constant("D", real)
         code.invoke(op.INVOKESTATIC, "java/lang/Double", "doubleToRawLongBits", "(D)J")
         code.return_()
     for kind, numbers in (("J", longs), ("I", ints)):
         for index, number in enumerate(numbers):
-            code = built.method(STATIC, f"{kind}{index}", f"(){kind}")
+            code = builder.method(STATIC, f"{kind}{index}", f"(){kind}")
             code.constant(kind, number)
             code.return_()
-    code = built.method(STATIC, "text", "()I")
+    code = builder.method(STATIC, "text", "()I")
     code.constant("S", "\0 \ud800 ü €\U0001f600")
     code.invoke(op.INVOKEVIRTUAL, "java/lang/String", "length", "()I")
     code.return_()
-    code = built.method(STATIC, "half", "()F")
+    code = builder.method(STATIC, "half", "()F")
     code.constant("F", 0.5)
     code.return_()
-    results = call_all(("Constants", built.to_bytes()))
+    results = call_all(("Constants", builder.to_bytes()))
     for index, real in enumerate(doubles):
         assert results[f"d{index}"] == str(struct.unpack(">q", struct.pack(">d", real))[0])
     assert [results[f"J{index}"] for index in range(len(longs))] == list(map(str, longs))
@@ -469,9 +469,9 @@ def test_constants_keep_their_bits(call_all: Callable[..., dict[str, str]]) -> N
 
 def test_constructors_and_fields(call_all: Callable[..., dict[str, str]]) -> None:
     """`this` is uninitialised across a branch before super(…), and a field may be set meanwhile (JVMS §4.10.1.9)."""
-    built = ClassBuilder("Made")
-    built.field(ACC_PRIVATE, "value", "I")
-    results = built.method(ACC_PUBLIC, "<init>", "(I)V")
+    builder = ClassBuilder("Made")
+    builder.field(ACC_PRIVATE, "value", "I")
+    results = builder.method(ACC_PUBLIC, "<init>", "(I)V")
     other, end = Label(), Label()
     results.load("A", 0)
     results.load("I", 1)
@@ -485,19 +485,19 @@ def test_constructors_and_fields(call_all: Callable[..., dict[str, str]]) -> Non
     results.place(end)
     results.invoke(op.INVOKESPECIAL, "java/lang/Object", "<init>", "()V")
     results.return_()
-    code = built.method(STATIC, "make", "()I")
+    code = builder.method(STATIC, "make", "()I")
     code.type(op.NEW, "Made")
     code.op(op.DUP)
     code.constant("I", 37)
     code.invoke(op.INVOKESPECIAL, "Made", "<init>", "(I)V")
     code.field(op.GETFIELD, "Made", "value", "I")
     code.return_()
-    assert call_all(("Made", built.to_bytes()))["make"] == "37"
+    assert call_all(("Made", builder.to_bytes()))["make"] == "37"
 
 
 def test_unfollowed_code_can_hold_subroutines(call_all: Callable[..., dict[str, str]]) -> None:
-    built = ClassBuilder("Subroutine", major=48)
-    code = built.method(STATIC, "twice", "()I", tracking=Tracking.OFF)
+    builder = ClassBuilder("Subroutine", major=48)
+    code = builder.method(STATIC, "twice", "()I", tracking=Tracking.OFF)
     subroutine = Label()
     code.constant("I", 1)
     code.store("I", 0)
@@ -513,21 +513,21 @@ def test_unfollowed_code_can_hold_subroutines(call_all: Callable[..., dict[str, 
     code.store("I", 0)
     code.local(op.RET, 1)
     code.limits(2, 2)
-    assert call_all(("Subroutine", built.to_bytes()))["twice"] == "9"
+    assert call_all(("Subroutine", builder.to_bytes()))["twice"] == "9"
 
 
 def test_raw_members_and_attributes(call_all: Callable[..., dict[str, str]]) -> None:
-    built = ClassBuilder("Raw", access=ACC_PUBLIC | ACC_ABSTRACT | ACC_SUPER, interfaces=["java/io/Serializable"])
-    built.attribute("SourceFile", struct.pack(">H", built.pool.utf8("Odd.source")))
-    built.field(STATIC | ACC_FINAL, "LIMIT", "I", [("ConstantValue", struct.pack(">H", built.pool.integer(41)))])
-    built.raw_method(ACC_PUBLIC | ACC_ABSTRACT, "none", "()V")
+    builder = ClassBuilder("Raw", access=ACC_PUBLIC | ACC_ABSTRACT | ACC_SUPER, interfaces=["java/io/Serializable"])
+    builder.attribute("SourceFile", struct.pack(">H", builder.pool.utf8("Odd.source")))
+    builder.field(STATIC | ACC_FINAL, "LIMIT", "I", [("ConstantValue", struct.pack(">H", builder.pool.integer(41)))])
+    builder.raw_method(ACC_PUBLIC | ACC_ABSTRACT, "none", "()V")
     code = struct.pack(">HHI", 1, 0, 2) + bytes((op.ICONST_5, op.IRETURN)) + bytes(4)
-    built.raw_method(STATIC, "five", "()I", [("Code", code)])
-    built.method_attribute("Deprecated", b"")
-    limit = built.method(STATIC, "limit", "()I")
+    builder.raw_method(STATIC, "five", "()I", [("Code", code)])
+    builder.method_attribute("Deprecated", b"")
+    limit = builder.method(STATIC, "limit", "()I")
     limit.field(op.GETSTATIC, "Raw", "LIMIT", "I")
     limit.return_()
-    assert call_all(("Raw", built.to_bytes())) == {"five": "5", "limit": "41"}
+    assert call_all(("Raw", builder.to_bytes())) == {"five": "5", "limit": "41"}
 
 
 def test_the_same_calls_give_the_same_bytes() -> None:
@@ -732,11 +732,11 @@ class _RandomMethod:
         code.store(kind, slot)
 
     def _if(self, code: CodeBuilder, chance: random.Random, depth: int, live: bool) -> None:
-        tested = chance.randrange(3)
+        variable = chance.randrange(3)
         other, end = Label(), Label()
-        code.load("I", tested)
+        code.load("I", variable)
         code.branch(op.IFLT, other)
-        taken = self.ints[tested] >= 0
+        taken = self.ints[variable] >= 0
         self._block(code, chance, depth - 1, live=live and taken)
         if chance.random() < 0.5:
             code.branch(op.GOTO, end)
@@ -782,15 +782,15 @@ class _RandomMethod:
         code.place(end)
 
     def _switch(self, code: CodeBuilder, chance: random.Random, depth: int, live: bool) -> None:
-        tested = chance.randrange(3)
+        variable = chance.randrange(3)
         keys = chance.sample(range(-2, 6), 3)
         labels = {key: Label() for key in keys}
         end = Label()
-        code.load("I", tested)
+        code.load("I", variable)
         code.constant("I", 3)
         code.op(op.IAND)
         code.switch(labels, end)
-        value = self.ints[tested] & 3
+        value = self.ints[variable] & 3
         for key, label in labels.items():
             code.place(label)
             self._block(code, chance, depth - 1, live=live and key == value)
@@ -823,18 +823,18 @@ def _i64(value: int) -> int:
 
 def _random_methods(seeds: range) -> Iterator[tuple[str, bytes, dict[str, str]]]:
     for first in range(seeds.start, seeds.stop, 100):
-        built = ClassBuilder(f"Random{first}")
+        builder = ClassBuilder(f"Random{first}")
         expected = {}
         for seed in range(first, first + 100):
             name = f"m{seed}"
-            expected[name] = str(_RandomMethod(seed).write(built.method(STATIC, name, "()J")))
-        yield f"Random{first}", built.to_bytes(), expected
+            expected[name] = str(_RandomMethod(seed).write(builder.method(STATIC, name, "()J")))
+        yield f"Random{first}", builder.to_bytes(), expected
 
 
 def test_random_programs_verify_and_agree_with_the_model(
     call_all: Callable[..., dict[str, str]],
 ) -> None:
-    built = list(_random_methods(range(600)))
-    results = call_all(*((name, data) for name, data, _ in built))
-    expected = {name: value for _, _, values in built for name, value in values.items()}
+    methods = list(_random_methods(range(600)))
+    results = call_all(*((name, data) for name, data, _ in methods))
+    expected = {name: value for _, _, values in methods for name, value in values.items()}
     assert results == expected

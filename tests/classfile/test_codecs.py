@@ -92,19 +92,19 @@ def test_a_pool_that_was_parsed_grows_without_moving_anything(
     first: list[tuple[str, str | int | float]], then: list[tuple[str, str | int | float]]
 ) -> None:
     pool = ConstantPool()
-    placed = [(kind, value, getattr(pool, kind)(value)) for kind, value in first]
+    entries = [(kind, value, getattr(pool, kind)(value)) for kind, value in first]
     data = pool.to_bytes()
     parsed, end = ConstantPool.parse(b"..." + data + b"more", 3)
     assert (end, parsed.count, parsed.to_bytes()) == (3 + len(data), pool.count, data)
-    for kind, value, index in placed:
+    for kind, value, index in entries:
         assert getattr(parsed, kind)(value) == index  # no entry is added twice
     assert parsed.to_bytes() == data
-    placed += [(kind, value, getattr(parsed, kind)(value)) for kind, value in then]
+    entries += [(kind, value, getattr(parsed, kind)(value)) for kind, value in then]
     assert parsed.to_bytes()[2:].startswith(data[2:])
-    again, _ = ConstantPool.parse(parsed.to_bytes(), 0)
-    for kind, value, index in placed:
+    copy, _ = ConstantPool.parse(parsed.to_bytes(), 0)
+    for kind, value, index in entries:
         expected = joined(value) if isinstance(value, str) else value
-        assert READERS[kind](again, index) == READERS[kind](parsed, index) == expected
+        assert READERS[kind](copy, index) == READERS[kind](parsed, index) == expected
     parsed.truncate(pool.count)
     assert parsed.to_bytes() == data
     for kind, value in then:

@@ -90,8 +90,8 @@ def test_super_creates_no_object_and_code_before_it_is_visible() -> None:
     state = of.state(calls[1].at)
     assert state is not None
     assert ops.initializes_this(calls[1], state)
-    (written,) = [operation for operation in of.operations if operation.kind is OperationKind.SET_FIELD]
-    assert not of.before_super(written.at)
+    (field_write,) = [operation for operation in of.operations if operation.kind is OperationKind.SET_FIELD]
+    assert not of.before_super(field_write.at)
 
 
 def test_data_flow_distinguishes_byte_and_boolean_arrays() -> None:

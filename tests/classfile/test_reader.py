@@ -93,7 +93,7 @@ def test_parameter_names(
 def test_damaged_class_files_are_refused_and_nothing_else(directory: Path) -> None:
     """Cuts and changes bytes: every question about the class is answered with a value or a ClassFileError."""
     chance = random.Random(4)
-    refusals = read = 0
+    refusals = reads = 0
     for path in sorted(directory.glob("*.class")):
         data = path.read_bytes()
         for _ in range(400):
@@ -102,11 +102,11 @@ def test_damaged_class_files_are_refused_and_nothing_else(directory: Path) -> No
                 damaged[chance.randrange(len(damaged))] = chance.choice((0, 1, 0xFF, chance.randrange(256)))
             try:
                 inspect(bytes(damaged))
-                read += 1
+                reads += 1
             except ClassFileError:
                 refusals += 1
     assert refusals > 200
-    assert read > 200
+    assert reads > 200
 
 
 def inspect(data: bytes) -> None:
@@ -166,9 +166,9 @@ def test_type_annotations_name_the_instruction_itself(described: ClassFile) -> N
             if where < len(moved.code) and moved.code[where] == opcodes[target]:
                 results[target] = where
     assert set(results) == set(opcodes)
-    for cut in range(1, len(attribute.content)):
+    for length in range(1, len(attribute.content)):
         with pytest.raises(ClassFileError):
-            relocated(attribute.name, attribute.content[:cut], moved)
+            relocated(attribute.name, attribute.content[:length], moved)
 
 
 def test_where_this_is_initialized() -> None:

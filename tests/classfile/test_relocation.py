@@ -23,16 +23,22 @@ insertions = st.dictionaries(st.integers(0, 29), st.tuples(blocks, blocks), max_
 
 
 @given(programs(), insertions)
-def test_every_jump_lands_where_it_did(program: Program, wanted: Insertions) -> None:
-    check(program, {program.starts[number]: it for number, it in wanted.items() if number < len(program.starts)})
+def test_every_jump_lands_where_it_did(program: Program, insertions_by_number: Insertions) -> None:
+    check(
+        program,
+        {program.starts[number]: it for number, it in insertions_by_number.items() if number < len(program.starts)},
+    )
 
 
 @given(programs(), insertions)
 @settings(max_examples=50)
-def test_every_jump_lands_where_it_did_when_all_are_widened(program: Program, wanted: Insertions) -> None:
+def test_every_jump_lands_where_it_did_when_all_are_widened(program: Program, insertions_by_number: Insertions) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relocating, "REACH", -1)
-        check(program, {program.starts[number]: it for number, it in wanted.items() if number < len(program.starts)})
+        check(
+            program,
+            {program.starts[number]: it for number, it in insertions_by_number.items() if number < len(program.starts)},
+        )
 
 
 def check(program: Program, inserted: Insertions) -> None:

@@ -118,6 +118,6 @@ def test_every_line_number_of_a_kotlin_library_is_known() -> None:
                 if origin is not None:
                     mapped += 1
                     assert origin.file in sources.files
-                    again = sources.numbers(range(origin.line, origin.line + 1), [number])
-                    assert again == ([number] if origin.file == sources.source else [])
+                    lines = sources.numbers(range(origin.line, origin.line + 1), [number])
+                    assert lines == ([number] if origin.file == sources.source else [])
     assert mapped > 1000

@@ -189,10 +189,10 @@ def test_a_run_and_a_check_refuse_the_same(overloaded: str) -> None:
     with target(17, "Overloaded", classpath=[Path(overloaded)]) as program:
         for script in ("**::* { print(1) }", "java.**::* @entry { @n = count() }"):
             ran = btpy(str(program.pid), "-e", script, "--for", "1ms")
-            checked = btpy("check", "-e", script, "--pid", str(program.pid))
-            refusals = [re.findall(r"^error: .*?(?=\d|$)", outcome.stderr, re.MULTILINE) for outcome in (ran, checked)]
+            result = btpy("check", "-e", script, "--pid", str(program.pid))
+            refusals = [re.findall(r"^error: .*?(?=\d|$)", outcome.stderr, re.MULTILINE) for outcome in (ran, result)]
             assert refusals[0] == refusals[1] == ["error: probe matches "]
-            assert (ran.returncode, checked.returncode) == (2, 2)
+            assert (ran.returncode, result.returncode) == (2, 2)
 
 
 @pytest.mark.parametrize(

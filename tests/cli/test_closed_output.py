@@ -82,10 +82,10 @@ def run(script: str) -> subprocess.CompletedProcess[str]:
 
 
 def sessions(program: Target) -> list[dict[str, Any]]:
-    listed = subprocess.run(
+    result = subprocess.run(
         command("sessions", program.pid, "--json"), env=ENVIRONMENT, capture_output=True, text=True, check=True
     )
-    return [json.loads(line) for line in listed.stdout.splitlines()]
+    return [json.loads(line) for line in result.stdout.splitlines()]
 
 
 def call(program: Target, times: int) -> None:
@@ -172,8 +172,8 @@ def test_a_recording_beside_it_is_whole(program: Target, tmp_path: Path) -> None
     call(program, 19)
     close()
     assert btpy.end()[0] == BROKEN_PIPE
-    replayed = run(shlex.join(command("replay", tmp_path / "run.btz", "-f", "ndjson")))
-    records = [json.loads(line) for line in replayed.stdout.splitlines()]
+    result = run(shlex.join(command("replay", tmp_path / "run.btz", "-f", "ndjson")))
+    records = [json.loads(line) for line in result.stdout.splitlines()]
     assert [record["data"] for record in records if record["type"] == "map"] == [{"@n": 19}]
     assert records[-1]["reason"] == "reader-gone"
 
@@ -185,8 +185,8 @@ def test_a_replay_ends_with_its_reader(program: Target, tmp_path: Path) -> None:
     call(program, 10007)
     recording.process.terminate()
     assert recording.end()[0] == 0
-    replayed = run(f"{shlex.join(command('replay', path))} | head -n 2; exit ${{PIPESTATUS[0]}}")
-    assert (replayed.returncode, replayed.stdout, replayed.stderr) == (BROKEN_PIPE, "0\n1\n", "")
+    result = run(f"{shlex.join(command('replay', path))} | head -n 2; exit ${{PIPESTATUS[0]}}")
+    assert (result.returncode, result.stdout, result.stderr) == (BROKEN_PIPE, "0\n1\n", "")
 
 
 def test_a_file_needs_no_reader_of_standard_output(program: Target, tmp_path: Path) -> None:
@@ -203,8 +203,8 @@ def test_a_file_needs_no_reader_of_standard_output(program: Target, tmp_path: Pa
         btpy.process.terminate()
         status, lines = btpy.end()
         assert (status, "classes restored 1/1" in lines[-1]) == (0, True), lines
-    replayed = run(shlex.join(command("replay", tmp_path / "run.btz")))
-    assert replayed.stdout.split() == list("0123456")
+    result = run(shlex.join(command("replay", tmp_path / "run.btz")))
+    assert result.stdout.split() == list("0123456")
 
 
 def test_a_program_that_was_started_goes_on() -> None:
@@ -227,12 +227,12 @@ def test_a_program_that_was_started_goes_on() -> None:
         assert btpy.wait(PATIENCE) == BROKEN_PIPE
 
 
-@pytest.mark.parametrize("closed", ["2>&-", "2> >(true)", "<&- 2>&-"])
-def test_standard_error_may_be_closed(program: Target, tmp_path: Path, closed: str) -> None:
+@pytest.mark.parametrize("redirection", ["2>&-", "2> >(true)", "<&- 2>&-"])
+def test_standard_error_may_be_closed(program: Target, tmp_path: Path, redirection: str) -> None:
     """No file opened later may get the number of the closed output: messages would go to the target, or into a file."""
     path = tmp_path / "run.btz"
     line = shlex.join(command(program.pid, "-e", "@OnBegin { print(7); exit(3); }", "--record", path))
-    result = run(f"{line} {closed}")
+    result = run(f"{line} {redirection}")
     assert (result.returncode, result.stdout) == (3, "7\n"), result.stderr
     assert run(shlex.join(command("replay", path))).stdout == "7\n"
 

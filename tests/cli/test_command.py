@@ -40,9 +40,9 @@ def test_help_is_on_standard_output() -> None:
 def test_help_needs_nothing_heavy() -> None:
     code = "import sys; from btpy.cli.main import main; main(['--help']); print(*sorted(sys.modules), file=sys.stderr)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(run.stderr.split())
-    assert "btpy.cli.run_script" in loaded
-    assert loaded.isdisjoint({"lark", "jpype", "rich", "prompt_toolkit", "argparse", "btpy.engine", "btpy.lang"})
+    modules = set(run.stderr.split())
+    assert "btpy.cli.run_script" in modules
+    assert modules.isdisjoint({"lark", "jpype", "rich", "prompt_toolkit", "argparse", "btpy.engine", "btpy.lang"})
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_ascii_and_colour() -> None:
 
 
 def test_a_process_that_is_not_there_or_no_jvm() -> None:
-    missing = btpy(UNUSED_PID, "-e", "A::b @entry {}")
-    assert missing.returncode == 3
-    assert missing.stderr.startswith("error[BT502]: there is no process")
+    result = btpy(UNUSED_PID, "-e", "A::b @entry {}")
+    assert result.returncode == 3
+    assert result.stderr.startswith("error[BT502]: there is no process")
     python = btpy(str(os.getppid()), "-e", "A::b @entry {}")
     assert python.returncode == 3
     assert btpy("no.such.Main", "-e", "A::b @entry {}").stderr.startswith("error[BT511]: no JVM matches 'no.such.Main'")
@@ -160,10 +160,10 @@ def test_a_name_that_two_jvms_have_is_no_name(tmp_path: Path) -> None:
         assert result.stderr.startswith("error[BT512]: 2 JVMs match 'Twin'")
         assert str(one.pid) in result.stderr
         assert str(other.pid) in result.stderr
-        listed = {json.loads(line)["pid"]: json.loads(line) for line in btpy("ps", "--json").stdout.splitlines()}
-        assert listed[one.pid]["main"] == "Twin"
-        assert listed[one.pid]["attachable"] is True
-        assert listed[one.pid]["java_version"].startswith("17")
+        rows = {json.loads(line)["pid"]: json.loads(line) for line in btpy("ps", "--json").stdout.splitlines()}
+        assert rows[one.pid]["main"] == "Twin"
+        assert rows[one.pid]["attachable"] is True
+        assert rows[one.pid]["java_version"].startswith("17")
         table = btpy("ps").stdout
         assert table.startswith("  PID") or table.lstrip().startswith("PID")
         assert any(line.split()[0] == str(one.pid) and line.endswith("Twin") for line in table.splitlines())

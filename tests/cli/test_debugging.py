@@ -38,9 +38,9 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def stages(target: Target, script: Path, wanted: str) -> dict[str, list[str]]:
+def stages(target: Target, script: Path, names: str) -> dict[str, list[str]]:
     """The lines on standard error, by the stage that they begin with."""
-    result = btpy(target.pid, script, "-q", "-d", wanted)
+    result = btpy(target.pid, script, "-q", "-d", names)
     assert result.returncode == 0, result.stderr
     lines: dict[str, list[str]] = {}
     for line in result.stderr.splitlines():

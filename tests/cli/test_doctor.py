@@ -64,10 +64,10 @@ def test_a_jvm_started_not_to_be_traced(flag: str, step: str, code: str) -> None
         result = btpy("doctor", target.pid, "--json")
         assert result.returncode == 3
         steps = [json.loads(line) for line in result.stdout.splitlines()]
-        (failed,) = [step for step in steps if step["outcome"] == "failed"]
-        assert (failed["step"], failed["code"]) == (step, code)
-        assert failed["help"]
-        assert [step["outcome"] for step in steps].count("not tested") == len(steps) - steps.index(failed) - 1
+        (failed_step,) = [step for step in steps if step["outcome"] == "failed"]
+        assert (failed_step["step"], failed_step["code"]) == (step, code)
+        assert failed_step["help"]
+        assert [step["outcome"] for step in steps].count("not tested") == len(steps) - steps.index(failed_step) - 1
         assert f"“{step}” failed" in result.stderr
 
 

@@ -96,9 +96,9 @@ def test_candidates_for_each_word(line: str, expected: list[str] | None) -> None
 
 
 def test_a_flag_that_was_given_is_not_offered_again() -> None:
-    offered = {candidate.text for candidate in candidates(["btpy", "Shop", "--for", "1s", "-q", "-"], 5, HERE)}
-    assert offered.isdisjoint({"--for", "-q", "--quiet"})
-    assert {"-e", "-I", "--hits"} <= offered
+    texts = {candidate.text for candidate in candidates(["btpy", "Shop", "--for", "1s", "-q", "-"], 5, HERE)}
+    assert texts.isdisjoint({"--for", "-q", "--quiet"})
+    assert {"-e", "-I", "--hits"} <= texts
 
 
 def test_no_shell_is_guessed_but_one_is_suggested() -> None:

@@ -461,8 +461,8 @@ def test_stages_begin_one_after_the_other_and_then_all_is_as_usual(tmp_path: Pat
                 called(targets[host], (11, 5, 3)[at])  # fails on the first, which is no longer a breach
             assert tracer.stop() == 0, tracer.stderr
         assert tracer.maps()["n"] == 19
-        begun = [line for line in tracer.stderr if line.startswith("btpy: connecting")]
-        assert begun == ["btpy: connecting to the first 1 of 3 hosts. Ctrl-C to end."]
+        lines = [line for line in tracer.stderr if line.startswith("btpy: connecting")]
+        assert lines == ["btpy: connecting to the first 1 of 3 hosts. Ctrl-C to end."]
         left_alone(*targets.values())
 
 

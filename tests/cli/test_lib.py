@@ -68,14 +68,14 @@ def test_a_library_of_ones_own(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == btpy("lib", "show", "mine", home=tmp_path).stdout
     assert btpy("check", "mine", home=tmp_path).stderr.endswith("3 probes, 2 maps, no errors\n")
     assert btpy("fmt", "--check", str(path), home=tmp_path).returncode == 0
-    listed = btpy("lib", "list", home=tmp_path).stdout.splitlines()
-    assert btpy("lib", home=tmp_path).stdout.splitlines() == listed
-    assert listed[0].split(maxsplit=1) == [
+    lines = btpy("lib", "list", home=tmp_path).stdout.splitlines()
+    assert btpy("lib", home=tmp_path).stdout.splitlines() == lines
+    assert lines[0].split(maxsplit=1) == [
         "mine",
         "Work: the number of pieces, their durations, and failures.",
     ]
-    assert any(line.startswith("btpy.exceptions ") for line in listed)
-    assert all(line.endswith(".") for line in listed)  # whole sentences
+    assert any(line.startswith("btpy.exceptions ") for line in lines)
+    assert all(line.endswith(".") for line in lines)  # whole sentences
     assert btpy("lib", "search", "number of pieces", home=tmp_path).stdout.split()[0] == "mine"
     assert f"{path.parent}\n" in btpy("lib", "path", home=tmp_path).stdout
 
@@ -86,10 +86,10 @@ def test_a_new_library_passes_its_test(tmp_path: Path) -> None:
     assert (passed.returncode, passed.stderr) == (0, f"{tmp_path}/mine.bt: run 1 passes\n1 passed, 0 failed\n")
     program = tmp_path / "mine.test" / "Work.java"
     program.write_text(program.read_text(encoding="utf-8").replace("size <= 7", "size <= 11"), encoding="utf-8")
-    failed = btpy("test", str(tmp_path / "mine.bt"), home=tmp_path)
-    assert failed.returncode == 2
-    assert '-{"data": {"large": {"@failed": 1, "@work": 3}, "small": {"@failed": 1, "@work": 4}}' in failed.stderr
-    assert '+{"data": {"large": {"@failed": 2, "@work": 7}, "small": {"@failed": 1, "@work": 4}}' in failed.stderr
+    result = btpy("test", str(tmp_path / "mine.bt"), home=tmp_path)
+    assert result.returncode == 2
+    assert '-{"data": {"large": {"@failed": 1, "@work": 3}, "small": {"@failed": 1, "@work": 4}}' in result.stderr
+    assert '+{"data": {"large": {"@failed": 2, "@work": 7}, "small": {"@failed": 1, "@work": 4}}' in result.stderr
     script = tmp_path / "large.bt"
     script.write_text(
         "import mine;\n@OnProbe(mine.done) when event.size > 4 { print(event.error) }\n", encoding="utf-8"
@@ -138,8 +138,8 @@ def test_near_names_of_libraries_need_no_prefix(tmp_path: Path) -> None:
 def test_parameters_of_a_check(tmp_path: Path) -> None:
     (tmp_path / "orders.bt").write_text(SCRIPT, encoding="utf-8")
     script = str(tmp_path / "orders.bt")
-    missing = btpy("check", script, home=tmp_path)
-    assert missing.stderr == "error: the script needs --who\n  = help: --who STRING  whose\n"
+    result = btpy("check", script, home=tmp_path)
+    assert result.stderr == "error: the script needs --who\n  = help: --who STRING  whose\n"
     for flags in (["--who", "ada", "--slow=2ms"], ["-P", "who=ada", "-P", "slow=2ms"]):
         assert btpy("check", script, *flags, home=tmp_path).returncode == 0
     wrong = btpy("check", script, "--who", "ada", "--slow", "2", home=tmp_path)

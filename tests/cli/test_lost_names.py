@@ -65,9 +65,9 @@ def test_it_is_refused_and_keeps_its_names(jdk: int) -> None:
     with bound(jdk) as jvm:
         assert whispered(jvm) == TRACED
         with Session.attach(jvm.pid) as session:
-            with pytest.raises(NothingMatched) as raised_error:
+            with pytest.raises(NothingMatched) as error:
                 session.deployer.load(program(VAGUE))
-            (diagnostic,) = raised_error.value.diagnostics
+            (diagnostic,) = error.value.diagnostics
             assert diagnostic.code == "BT338"
             (remedy,) = diagnostic.help
             assert isinstance(remedy, Permission)

@@ -53,8 +53,8 @@ def test_listing(name: str, arguments: list[str], shop: Target, golden: Golden) 
 def test_nothing_is_redefined(shop: Target) -> None:
     assert btpy("ls", shop.pid, "com.acme.**").returncode == 0
     assert not any(REDEFINED in line for line in shop.stdout)
-    traced = btpy(shop.pid, "-e", "com.acme.shop.PricingEngine::quote @entry { print(1) }", "--hits", "1")
-    assert traced.returncode == 0
+    result = btpy(shop.pid, "-e", "com.acme.shop.PricingEngine::quote @entry { print(1) }", "--hits", "1")
+    assert result.returncode == 0
     shop.wait_for(lambda line: REDEFINED in line)  # the check above can find the remains of a session
 
 

@@ -23,9 +23,9 @@ def target() -> Iterator[Target]:
 def test_a_dry_run_touches_nothing(target: Target) -> None:
     result = btpy(target.pid, "-e", "Counted::* @exit as ends { @n[method] = hist(duration); }", "--dry-run")
     assert result.returncode == 0, result.stderr
-    first, whole, *rest = result.stdout.splitlines()
+    first, plan_line, *rest = result.stdout.splitlines()
     assert re.fullmatch(r"ends  \d+ points in 3 methods of 1 class, about 88 ns a firing once compiled", first)
-    assert re.fullmatch(r"in all: \d+ points in 3 methods of 1 class; class files \d+ to \d+ bytes .*", whole)
+    assert re.fullmatch(r"in all: \d+ points in 3 methods of 1 class; class files \d+ to \d+ bytes .*", plan_line)
     assert any(line.startswith("refused: Counted.unavailable()V [BT331]: ") for line in rest)
     assert rest[-2].startswith("limits: ")
     assert result.stderr == f"btpy: nothing was touched in Counted ({target.pid})\n"

@@ -35,8 +35,8 @@ PODS = "-l app=shop -n prod"
 
 
 def test_pods_are_selected_as_by_kubectl_and_merged_as_hosts(tmp_path: Path) -> None:
-    listed = ("prod shop-1 Running", "prod shop-2 Running", "prod shop-3 Pending", "prod bare Running")
-    with jvms_on("shop-1", "shop-2") as (name, targets), fake_kubectl(tmp_path, *listed) as env:
+    pods = ("prod shop-1 Running", "prod shop-2 Running", "prod shop-3 Pending", "prod bare Running")
+    with jvms_on("shop-1", "shop-2") as (name, targets), fake_kubectl(tmp_path, *pods) as env:
         tracer = Tracer(["--pods", f"{PODS} -c app", "--remote-btpy", REMOTE, name, *ALL], env)
         try:
             told(tracer, "tracing 2 JVMs on 2 pods")
@@ -59,11 +59,9 @@ def test_pods_are_selected_as_by_kubectl_and_merged_as_hosts(tmp_path: Path) -> 
     assert {tuple(call[5:]) for call in executed} == {("--", *shlex.split(REMOTE), "node")}
 
 
-def selected(
-    directory: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str, listed: Sequence[str] = ()
-) -> list[str]:
+def selected(directory: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str, pods: Sequence[str] = ()) -> list[str]:
     """The names of the pods. Raises BtpyError."""
-    with fake_kubectl(directory, *listed) as env:
+    with fake_kubectl(directory, *pods) as env:
         for name, value in env.items():
             monkeypatch.setenv(name, value)
         return reached(parse(COMMAND, [*arguments, "x"]))[0]
@@ -95,14 +93,14 @@ def test_a_list_with_something_else_than_pods_is_refused(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(AttachError, match="which is not a pod") as caught:
-        selected(tmp_path, monkeypatch, "--pods", PODS, listed=("prod shop-1 Running", line))
+        selected(tmp_path, monkeypatch, "--pods", PODS, pods=("prod shop-1 Running", line))
     assert "\x1b" not in str(caught.value)
     assert len(calls(tmp_path)) == 1
 
 
 def test_pods_that_do_not_run_and_a_kubectl_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AttachError, match="no such pod runs") as caught:
-        selected(tmp_path, monkeypatch, "--pods", PODS, listed=("prod shop-1 Pending",))
+        selected(tmp_path, monkeypatch, "--pods", PODS, pods=("prod shop-1 Pending",))
     assert caught.value.help == ("kubectl get pods -l app=shop -n prod",)
     monkeypatch.setenv("FAKE_KUBECTL_STATUS", "7")
     with pytest.raises(AttachError, match=r"kubectl could not list the pods \(status 7\)"):
@@ -111,7 +109,7 @@ def test_pods_that_do_not_run_and_a_kubectl_that_fails(tmp_path: Path, monkeypat
 
 def test_values_that_begin_with_a_hyphen_are_no_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pods, kubectl = "-l --kubeconfig=x -n -v9 shop", "kubectl --context -c"
-    assert selected(tmp_path, monkeypatch, "--pods", pods, "--kubectl", kubectl, listed=["v shop Running"]) == ["shop"]
+    assert selected(tmp_path, monkeypatch, "--pods", pods, "--kubectl", kubectl, pods=["v shop Running"]) == ["shop"]
     (listing,) = calls(tmp_path)
     assert listing[:5] == ["--context", "-c", "get", "pods", "--selector=--kubeconfig=x"]
     assert listing[5] == "--namespace=-v9"
@@ -130,10 +128,10 @@ def test_pods_of_all_namespaces_have_the_namespace_in_their_names(tmp_path: Path
 
 def test_an_image_runs_in_a_debug_container_beside_that_of_the_jvm(tmp_path: Path) -> None:
     """The target is the container that -c names, else the one that kubectl takes, else the first one."""
-    listed = ("prod bare-1 Running app <none>", "prod bare-2 Running app other")
-    with fake_kubectl(tmp_path, *listed) as env:
-        for more in ([], ["-c", "web"]):
-            pods = shlex.join([*shlex.split(PODS), "--image", "btpy:1", *more])
+    pod_rows = ("prod bare-1 Running app <none>", "prod bare-2 Running app other")
+    with fake_kubectl(tmp_path, *pod_rows) as env:
+        for options in ([], ["-c", "web"]):
+            pods = shlex.join([*shlex.split(PODS), "--image", "btpy:1", *options])
             command = [sys.executable, "-m", "btpy", "--pods", pods, "x", "-e", SCRIPT]
             subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env})
     debug = ["debug", "-i", "--quiet", "--profile=general", "--image=btpy:1"]
@@ -215,11 +213,11 @@ def test_the_real_kubectl_takes_the_arguments(pods: str, tmp_path: Path) -> None
         result = subprocess.run(command, capture_output=True, text=True, env=env)
         server.shutdown()
     assert "1 of 1 pod failed: shop-1: could not be reached (status 1 of kubectl)" in result.stderr, result.stderr
-    asked = dict(FakeApiServer.requests)
-    execution = asked["/api/v1/namespaces/prod/pods/shop-1/exec"]
+    requests = dict(FakeApiServer.requests)
+    execution = requests["/api/v1/namespaces/prod/pods/shop-1/exec"]
     assert (execution["command"], execution["stdin"]) == (["btpy", "node"], ["true"])
     if pods.startswith("-l"):
-        assert asked["/api/v1/namespaces/prod/pods"]["labelSelector"] == ["app=shop"]
+        assert requests["/api/v1/namespaces/prod/pods"]["labelSelector"] == ["app=shop"]
         assert execution["container"] == ["app"]
 
 

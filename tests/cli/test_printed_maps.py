@@ -64,9 +64,9 @@ def traced(program: Target, script: str, until: str, *options: str) -> tuple[lis
             if until in line:
                 break
         run.terminate()
-        rest, more = run.communicate(timeout=PATIENCE)
-        assert run.returncode == 0, more
-        return "".join([*lines, rest]).splitlines(), "".join([*stderr, more]).splitlines()
+        rest, late_errors = run.communicate(timeout=PATIENCE)
+        assert run.returncode == 0, late_errors
+        return "".join([*lines, rest]).splitlines(), "".join([*stderr, late_errors]).splitlines()
 
 
 def test_the_end_does_not_repeat_the_last_print_of_a_timer(program: Target) -> None:
@@ -126,11 +126,11 @@ def joined(program: Target, format_: str) -> tuple[list[str], list[str]]:
             if sum(line == "1\n" or '"data":"1"' in line for line in lines) == 2:  # of the earlier and of the new calls
                 break
         run.terminate()
-        rest, more = run.communicate(timeout=PATIENCE)
-        assert run.returncode == 0, more
+        rest, late_errors = run.communicate(timeout=PATIENCE)
+        assert run.returncode == 0, late_errors
     with btpy("stop", program.pid, "--all") as run:
         run.communicate(timeout=PATIENCE)
-    return "".join([*lines, rest]).splitlines(), [stderr, *more.splitlines()]
+    return "".join([*lines, rest]).splitlines(), [stderr, *late_errors.splitlines()]
 
 
 def test_a_client_that_joins_sees_all_events_and_the_last_state_of_each_map(program: Target) -> None:

@@ -137,8 +137,8 @@ def test_the_sessions_of_a_jvm_are_seen_from_outside(monkeypatch: pytest.MonkeyP
             assert describe(target.pid).session_count == 1
             (line,) = [line for line in btpy("ps").stdout.splitlines() if line.split()[0] == str(target.pid)]
             assert line.split()[4:] == ["1", "Counted"]
-            listed = {row["pid"]: row for row in map(json.loads, btpy("ps", "--json", "-a").stdout.splitlines())}
-            assert listed[target.pid]["sessions"] == 1
-            assert listed[target.pid]["command"][-1] == "Counted"
+            rows = {row["pid"]: row for row in map(json.loads, btpy("ps", "--json", "-a").stdout.splitlines())}
+            assert rows[target.pid]["sessions"] == 1
+            assert rows[target.pid]["command"][-1] == "Counted"
             assert tracer.stop() == 0
         waited(lambda: describe(target.pid).session_count == 0, "the session ends")

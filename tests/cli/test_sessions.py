@@ -66,15 +66,15 @@ def test_a_night(program: Target, script: Path) -> None:
     assert btpy("sessions", pid) == []
     (session,) = btpy(pid, script, "-x", "--ttl", "2h", "--budget", "off")
     call(program, 1009)
-    (listed,) = map(json.loads, btpy("sessions", pid, "--json"))
-    assert (listed["id"], listed["name"], listed["clients"], listed["probes"], listed["enabled"]) == (
+    (row,) = map(json.loads, btpy("sessions", pid, "--json"))
+    assert (row["id"], row["name"], row["clients"], row["probes"], row["enabled"]) == (
         session,
         "night",
         0,
         5,
         4,
     )
-    assert 6000 < listed["ttl_s"] < 7200
+    assert 6000 < row["ttl_s"] < 7200
     assert any("night" in line for line in btpy("sessions", pid))
 
     fives = [number for number in range(1009) if number % 7 == 5]

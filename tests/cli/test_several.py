@@ -30,12 +30,12 @@ def started(arguments: Sequence[str], env: dict[str, str] | None = None) -> Iter
         tracer.kill()
 
 
-def told(tracer: Tracer, wanted: str) -> None:
+def told(tracer: Tracer, text: str) -> None:
     """Waits until a line of standard error contains the text."""
     try:
-        waited(lambda: any(wanted in line for line in list(tracer.stderr)), f"no line {wanted!r}")
+        waited(lambda: any(text in line for line in list(tracer.stderr)), f"no line {text!r}")
     except AssertionError:
-        raise AssertionError("\n".join([f"no line {wanted!r}", *tracer.stderr])) from None
+        raise AssertionError("\n".join([f"no line {text!r}", *tracer.stderr])) from None
 
 
 def test_records_name_their_jvm_and_maps_are_merged() -> None:

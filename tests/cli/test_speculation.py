@@ -39,9 +39,9 @@ def test_committed_records_come_in_order_and_every_record_is_counted(format_: st
             lines = [json.loads(line) for line in tracer.stdout]
             steps = [line["data"] for line in lines if line["type"] == "printf" and line["data"].startswith("step")]
             assert len(steps) == STEPS * len(range(0, THREADS, 5))
-            lost = sum(line["count"] for line in lines if line["type"] == "lost" and line["cause"] == "speculation")
+            losses = sum(line["count"] for line in lines if line["type"] == "lost" and line["cause"] == "speculation")
             (end,) = (line for line in lines if line["type"] == "end")
-            assert end["dropped"] == lost == (STEPS + 2) * (THREADS - len(range(0, THREADS, 5)))
+            assert end["dropped"] == losses == (STEPS + 2) * (THREADS - len(range(0, THREADS, 5)))
             assert end["produced"] == end["delivered"] + end["dropped"] == THREADS * (STEPS + 3)
             return
         speculative = [re.sub(r"\b20\d\d$", "YEAR", line) for line in tracer.stdout if not line.startswith("handled")]
@@ -54,8 +54,8 @@ def test_committed_records_come_in_order_and_every_record_is_counted(format_: st
         )
         committed = len(range(0, THREADS, 5))
         delivered = THREADS + committed * (STEPS + 2)
-        dropped = (THREADS - committed) * (STEPS + 2)
+        drops = (THREADS - committed) * (STEPS + 2)
         summary = next(line for line in tracer.stderr if line.startswith("events "))
-        assert summary.startswith(f"events {delivered} shown, {dropped} not committed, 0 lost")
-        assert f"{delivered + dropped} produced = {delivered} delivered + {dropped} dropped" in summary
+        assert summary.startswith(f"events {delivered} shown, {drops} not committed, 0 lost")
+        assert f"{delivered + drops} produced = {delivered} delivered + {drops} dropped" in summary
         assert not any(line.startswith("warning") for line in tracer.stderr)

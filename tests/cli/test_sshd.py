@@ -105,11 +105,11 @@ def test_btpy_is_sent_once_to_a_host_without_it_or_with_another_version(tmp_path
         jvms = {name: stack.enter_context(machines[name].jvm("orders")) for name in ("web1", "web2")}
         for name, program in (("web1", "#!/bin/sh\nexit 127\n"), ("web2", _OLDER)):
             machines[name].program("btpy", program)
-        for sent in ("MB of btpy sent", "btpy was sent before"):
-            _pushed(machines, jvms, sent)
+        for note in ("MB of btpy sent", "btpy was sent before"):
+            _pushed(machines, jvms, note)
 
 
-def _pushed(machines: Nodes, jvms: dict[str, Target], sent: str) -> None:
+def _pushed(machines: Nodes, jvms: dict[str, Target], note: str) -> None:
     with on_nodes(machines, ",".join(jvms), "orders", "--push", "-v", *ALL) as tracer:
         told(tracer, f"tracing {counted(len(jvms), 'JVM')} on {counted(len(jvms), 'host')}")
         for jvm in jvms.values():
@@ -117,7 +117,7 @@ def _pushed(machines: Nodes, jvms: dict[str, Target], sent: str) -> None:
         assert tracer.stop() == 0, tracer.stderr
     assert tracer.maps()["n"] == 23 * len(jvms)
     for name in jvms:
-        assert sent in told_of(tracer, name)
+        assert note in told_of(tracer, name)
         assert "this host has btpy" not in told_of(tracer, name)
     left_alone(*machines.by_name.values())
 
@@ -151,8 +151,8 @@ def test_twenty_hosts_with_a_hundred_jvms(tmp_path: Path) -> None:
 
 @pytest.mark.proof
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("bound", ["budget", "lost"])
-def test_a_breach_of_one_host_leaves_nothing_anywhere_after_two_seconds(bound: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("limit", ["budget", "lost"])
+def test_a_breach_of_one_host_leaves_nothing_anywhere_after_two_seconds(limit: str, tmp_path: Path) -> None:
     names = [f"web{at}" for at in range(1, 9)]
     script = "Traffic::serve @entry { @n[arg0 % 1009] = count(); @sizes = hist(arg0); }"
     arguments = ("--canary", "2", "--then", "75%", "--settle", "5s", "--budget", "2%", "--attach", "direct")
@@ -161,7 +161,7 @@ def test_a_breach_of_one_host_leaves_nothing_anywhere_after_two_seconds(bound: s
         with on_nodes(machines, "web[1-8]", "orders", "-e", script, "-f", "ndjson", *arguments) as tracer:
             waited(lambda: "stage 2 of 3 are in" in "\n".join(tracer.stderr), "stage 2", PATIENCE * 3)
             assert sum(machines[name].sessions for name in names) == 6
-            if bound == "budget":
+            if limit == "budget":
                 jvms["web5"].send("start 2")
             else:
                 machines["web5"].kill()
@@ -173,7 +173,7 @@ def test_a_breach_of_one_host_leaves_nothing_anywhere_after_two_seconds(bound: s
             assert tracer.wait() == 7
         lines = [line for line in tracer.stderr if line.startswith("web5  error: stage 2 of 3: ")]
         print(f"{seconds:.2f} s", *lines, sep="\n")
-        expected = "% of one core, 2 % are allowed: " if bound == "budget" else "the host was lost (status 255 of ssh)"
+        expected = "% of one core, 2 % are allowed: " if limit == "budget" else "the host was lost (status 255 of ssh)"
         assert any(expected in line for line in lines), tracer.stderr
         assert {record["host"] for record in tracer.of("attached_probes")} == set(names[:6])
         left_alone(*machines.by_name.values())
@@ -183,7 +183,7 @@ def test_a_breach_of_one_host_leaves_nothing_anywhere_after_two_seconds(bound: s
 def _fleet(directory: Path, *, jvms: int, good: int, killed: int, unplugged: int, stalled: int) -> None:
     kinds = {"good": good, "killed": killed, "unplugged": unplugged, "stalled": stalled, "locked": 1, "older": 1}
     names = [f"{kind}{at}" for kind, count in kinds.items() for at in range(count)]
-    traced = [name for name in names if not name.startswith(("locked", "older"))]
+    hosts = [name for name in names if not name.startswith(("locked", "older"))]
     primes = iter(_primes())
     with nodes(directory, *names) as machines, ExitStack() as stack:
         machines.refuse_key("locked0")
@@ -192,14 +192,14 @@ def _fleet(directory: Path, *, jvms: int, good: int, killed: int, unplugged: int
         arguments = ("--all", "orders", *ALL, "-i", "2s", "--fan-out", "2", "--attach", "direct")
         with on_nodes(machines, ",".join(names), *arguments) as tracer:
             waited(lambda: any("tracing " in line for line in list(tracer.stderr)), "all are traced", PATIENCE * 5)
-            assert f"btpy: tracing {jvms * len(traced)} JVMs on {len(traced)} hosts. Ctrl-C to end." in tracer.stderr
-            first = _call(targets, traced, primes)
+            assert f"btpy: tracing {jvms * len(hosts)} JVMs on {len(hosts)} hosts. Ctrl-C to end." in tracer.stderr
+            first = _call(targets, hosts, primes)
             waited(lambda: tracer.maps().get("n") == sum(first.values()), "all calls are counted")
             _break(machines, names)
             waited(
                 lambda: all(_is_gone(tracer, name) for name in names if name.startswith("killed")), "told of the killed"
             )
-            second = _call(targets, [name for name in traced if name.startswith("good")], primes)
+            second = _call(targets, [name for name in hosts if name.startswith("good")], primes)
             status = tracer.stop()
         _check(tracer, first, second, jvms)
         assert status == 0, tracer.stderr
@@ -251,8 +251,8 @@ def _check(tracer: Tracer, first: Counter[str], second: Counter[str], jvms: int)
         assert name.startswith("killed") or "did not end within 15 s" in lines
     assert "Permission denied (publickey)" in told_of(tracer, "locked0")
     assert "this host has btpy 0.0.7, and the client is btpy" in told_of(tracer, "older0")
-    failed = tracer.stderr[-1]
-    assert failed.startswith(f"{len(first) - len(second) + 2} of {len(first) + 2} hosts failed: "), failed
+    last_line = tracer.stderr[-1]
+    assert last_line.startswith(f"{len(first) - len(second) + 2} of {len(first) + 2} hosts failed: "), last_line
 
 
 def _primes() -> Iterator[int]:

@@ -42,11 +42,11 @@ def test_recorded_and_compared(library: Path) -> None:
     assert missing.returncode == 2
     assert "btpy test --record writes it" in missing.stderr
     assert btpy("test", "--record", library).returncode == 0
-    recorded = library.with_suffix(".ndjson").read_text(encoding="utf-8")
+    recording = library.with_suffix(".ndjson").read_text(encoding="utf-8")
     expected = 1009 - 100 + 211 - 100
-    assert f'"data": {{"@n": {expected}}}' in recorded
-    assert f'"data": {{"@took": {expected}}}' in recorded
-    assert '"ts"' not in recorded
+    assert f'"data": {{"@n": {expected}}}' in recording
+    assert f'"data": {{"@took": {expected}}}' in recording
+    assert '"ts"' not in recording
     result = btpy("test", library)
     assert result.returncode == 0, result.stderr
     assert result.stderr == f"{library}: classes 1 passes\n{library}: run 1 passes\n2 passed, 0 failed\n"

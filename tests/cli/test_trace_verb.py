@@ -217,10 +217,10 @@ def test_impossible_trees_are_refused_with_a_reason(nested: Target) -> None:
 
 
 def test_the_flags_of_every_run(nested: Target, tmp_path: Path) -> None:
-    planned = btpy("trace", nested.pid, "Nested::outer", "--plan")
-    assert planned.returncode == 0
-    assert "root " in planned.stdout
-    assert "nothing was touched" in planned.stderr
+    result = btpy("trace", nested.pid, "Nested::outer", "--plan")
+    assert result.returncode == 0
+    assert "root " in result.stdout
+    assert "nothing was touched" in result.stderr
     path = tmp_path / "trees.txt"
     with asked("trace", nested, "Nested::outer", "-n", "1", "-o", str(path)) as tracer:
         nested.send("1")

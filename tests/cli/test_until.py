@@ -88,8 +88,8 @@ def test_a_probe_may_be_kept_out_of_many_methods(target: Target) -> None:
     result = btpy(target.pid, "-e", "Counted::* @entry { @n = count(); }", "--max-methods", "2")
     assert result.returncode == 2
     assert result.stderr.startswith("error: probe matches 3 methods; the limit is 2\n")
-    more = btpy(target.pid, "-e", "Counted::* @entry { @n = count(); }", "--max-methods", "3", "--for", "1ms")
-    assert more.returncode == 0
+    second = btpy(target.pid, "-e", "Counted::* @entry { @n = count(); }", "--max-methods", "3", "--for", "1ms")
+    assert second.returncode == 0
 
 
 def test_a_probe_may_be_kept_out_of_many_classes(target: Target) -> None:
@@ -132,11 +132,11 @@ def test_times_in_utc(target: Target, tmp_path: Path) -> None:
     there = btpy(*arguments, "--utc", TZ="America/Caracas").stdout
     assert here != there
     assert json.dumps(there) == json.dumps(btpy(*arguments, TZ="UTC").stdout)
-    recorded = str(tmp_path / "run.btz")
-    assert btpy(*arguments, "-o", recorded).returncode == 0
-    replayed = ("replay", recorded, "-f", "text")
-    assert btpy(*replayed, "--utc", TZ="America/Caracas").stdout == btpy(*replayed, TZ="UTC").stdout
-    assert btpy(*replayed, "--utc", TZ="America/Caracas").stdout != btpy(*replayed, TZ="America/Caracas").stdout
+    path = str(tmp_path / "run.btz")
+    assert btpy(*arguments, "-o", path).returncode == 0
+    command = ("replay", path, "-f", "text")
+    assert btpy(*command, "--utc", TZ="America/Caracas").stdout == btpy(*command, TZ="UTC").stdout
+    assert btpy(*command, "--utc", TZ="America/Caracas").stdout != btpy(*command, TZ="America/Caracas").stdout
 
 
 def test_charts_as_wide_as_one_likes(target: Target) -> None:

@@ -108,8 +108,8 @@ def test_the_script_that_is_shown_is_a_script(verb: str, program: Target, tmp_pa
     output = btpy(verb, program.pid, "Counted::step", "-d", "1ms").stderr
     script = tmp_path / "shown.bt"
     script.write_text("".join(line[4:] + "\n" for line in output.splitlines() if line.startswith("    ")))
-    again = btpy(program.pid, script, "--for", "1ms", "--missing=warn")
-    assert again.returncode == 0, again.stderr
+    result = btpy(program.pid, script, "--for", "1ms", "--missing=warn")
+    assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,10 @@ def test_a_command_for_each_verb_has_examples() -> None:
 
 def test_the_flags_of_every_run(program: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    planned = btpy("latency", program.pid, "Counted::step", "--plan")
-    assert (planned.returncode, "in 1 method of 1 class, about" in planned.stdout) == (0, True), planned.stderr
+    plan_result = btpy("latency", program.pid, "Counted::step", "--plan")
+    assert (plan_result.returncode, "in 1 method of 1 class, about" in plan_result.stdout) == (0, True), (
+        plan_result.stderr
+    )
     result = btpy("count", program.pid, "Counted::step", "-x", "--ttl", "1m")
     assert result.returncode == 0, result.stderr
     assert btpy("sessions", program.pid).stdout.splitlines()[1].split()[:2] == [result.stdout.strip(), "count"]

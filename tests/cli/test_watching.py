@@ -29,13 +29,13 @@ def called(program: Target) -> None:
 
 def written(path: Path, text: str) -> None:
     """Replaces the whole file, as editors do."""
-    fresh = path.with_suffix(".new")
-    fresh.write_text(text)
-    os.replace(fresh, path)
+    new_path = path.with_suffix(".new")
+    new_path.write_text(text)
+    os.replace(new_path, path)
 
 
-def told(tracer: Tracer, wanted: str, times: int = 1) -> None:
-    waited(lambda: sum(wanted in line for line in list(tracer.stderr)) == times, f"no line {wanted!r}")
+def told(tracer: Tracer, text: str, times: int = 1) -> None:
+    waited(lambda: sum(text in line for line in list(tracer.stderr)) == times, f"no line {text!r}")
 
 
 def test_a_file_is_swapped_when_it_changes_and_kept_when_it_is_wrong(program: Target, tmp_path: Path) -> None:

@@ -87,11 +87,11 @@ def test_the_diff_shows_inserted_code_and_nothing_else(
     assert main(["weave", str(script), "--cp", str(classes), "--diff", "Places::calls*"]) == 0
     lines = capfd.readouterr().out.splitlines()
     at = lines.index("--- Places::callsFailing(I)Ljava/lang/String; as it is")
-    changed = [line for line in lines[at + 2 :] if line[:1] in "+-"]
-    assert [line for line in changed if line[0] == "-"] == [changed[0]]  # stack, locals and size
-    assert changed[0].startswith("-// stack ")
-    assert "+    invokestatic java/lang/System.nanoTime ()J" in changed
-    assert changed[-3] == "+    athrow"
+    changes = [line for line in lines[at + 2 :] if line[:1] in "+-"]
+    assert [line for line in changes if line[0] == "-"] == [changes[0]]  # stack, locals and size
+    assert changes[0].startswith("-// stack ")
+    assert "+    invokestatic java/lang/System.nanoTime ()J" in changes
+    assert changes[-3] == "+    athrow"
     main(["weave", str(script), "--cp", str(classes), "--diff", "Other::calls*"])
     assert "---" not in capfd.readouterr().out
 
@@ -203,13 +203,13 @@ def test_a_class_is_woven_the_same_with_any_other_classes(tmp_path: Path) -> Non
     entry = "org/h2/util/StringUtils.class"
     with zipfile.ZipFile(jar) as file, zipfile.ZipFile(alone, "w") as one:
         one.writestr(entry, file.read(entry))
-    woven = []
+    results = []
     for path in jar, alone:
         out = tmp_path / f"out-{path.name}"
         assert main(["weave", "-e", script, "--cp", str(path), "-o", str(out)]) == 0
         with zipfile.ZipFile(out) as file:
-            woven.append(file.read(entry))
-    assert woven[0] == woven[1]
+            results.append(file.read(entry))
+    assert results[0] == results[1]
 
 
 def test_ctrl_c_ends_every_process_and_leaves_no_half_of_a_jar(tmp_path: Path) -> None:
@@ -305,13 +305,13 @@ def test_a_failed_weaving_reports_the_state_of_the_directory(
     probe = '@OnMethod(class="Places", method="text") { print(1); }'
     assert main(["weave", "-e", probe, "--cp", path, "-o", str(out)]) == 2
     _, err = capfd.readouterr()
-    written = len(list(out.rglob("*.class")))
+    count = len(list(out.rglob("*.class")))
     assert err.splitlines() == [
-        f"warning: {out} has the first {written} class files only",
+        f"warning: {out} has the first {count} class files only",
         f"error: cannot read {bad}: Bad CRC-32 for file 'Places.class'",
         "  = help: repair it, or leave it out",
     ]
-    assert written == 2
+    assert count == 2
 
 
 def test_of_two_classes_of_a_name_the_first_is_written(script: Path, classes: Path, tmp_path: Path) -> None:
@@ -371,11 +371,11 @@ def test_a_jar_with_versions_of_classes_runs_the_same_code_when_woven(tmp_path: 
     out = tmp_path / "out.jar"
     script = '@OnMethod(class="p.Number", method="of", location=ENTRY) { @n = count(); }'
     assert main(["weave", "-e", script, "--cp", str(jar), "-o", str(out)]) == 0
-    with zipfile.ZipFile(out) as woven:
-        names = set(woven.namelist())
+    with zipfile.ZipFile(out) as jar_file:
+        names = set(jar_file.namelist())
         assert {"p/Number.class", "META-INF/versions/11/p/Number.class"} <= names
-        assert b"Multi-Release: true\r\n" in woven.read("META-INF/MANIFEST.MF")
-        assert b"Main-Class: p.Main\r\n" in woven.read("META-INF/MANIFEST.MF")
+        assert b"Multi-Release: true\r\n" in jar_file.read("META-INF/MANIFEST.MF")
+        assert b"Main-Class: p.Main\r\n" in jar_file.read("META-INF/MANIFEST.MF")
     assert runs(f"{out}:{jar}") == "103\n"
 
 
@@ -427,11 +427,11 @@ def test_a_jar_that_is_signed_or_sealed_is_written_whole(
         else f"is sealed: {out} has all"
     )
     assert message in capfd.readouterr().err
-    with zipfile.ZipFile(out) as woven:
-        names = [name for name in woven.namelist() if not name.startswith("btpy/")]
+    with zipfile.ZipFile(out) as jar_file:
+        names = [name for name in jar_file.namelist() if not name.startswith("btpy/")]
         assert sorted(names) == sorted(["META-INF/MANIFEST.MF", *entries])
-        assert b"Digest" not in woven.read("META-INF/MANIFEST.MF")
-        assert woven.read("data.txt") == b"data"
+        assert b"Digest" not in jar_file.read("META-INF/MANIFEST.MF")
+        assert jar_file.read("data.txt") == b"data"
     assert runs(out) == "7\n"
     assert runs(f"{out}:{jar}") == "7\n"
 
@@ -455,8 +455,8 @@ def test_no_entry_leads_out_of_the_output(
         [(True, False), (False, True)],
     )
     if out.suffix == ".jar":
-        with zipfile.ZipFile(out) as woven:
-            assert all(".." not in name and name[0] != "/" and ":" not in name for name in woven.namelist())
+        with zipfile.ZipFile(out) as jar_file:
+            assert all(".." not in name and name[0] != "/" and ":" not in name for name in jar_file.namelist())
 
 
 @pytest.mark.parametrize("link", ["p", "p/Number.class"])
@@ -503,11 +503,11 @@ def test_a_manifest_is_read_and_written_as_the_specification_says(tmp_path: Path
     main_, sections = parsed(f"A: {'x' * 60}\r\n yz\r\nB: {long}\n\nName: p/\r\nSealed: true\r\n".encode())
     assert main_ == {"A": "x" * 60 + "yz", "B": long}
     assert sections == [("p/", {"Sealed": "true"})]
-    written = manifest([SourceJar(tmp_path, main_, dict(sections), False)])
-    assert written is not None
-    assert parsed(written)[0] == {"Manifest-Version": "1.0", **main_}
-    assert parsed(written)[1] == sections
-    assert max(map(len, written.split(b"\r\n"))) <= 70
+    text = manifest([SourceJar(tmp_path, main_, dict(sections), False)])
+    assert text is not None
+    assert parsed(text)[0] == {"Manifest-Version": "1.0", **main_}
+    assert parsed(text)[1] == sections
+    assert max(map(len, text.split(b"\r\n"))) <= 70
 
 
 def test_names_that_differ_in_case_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,9 +43,9 @@ def import_all(cluster: Cluster) -> None:
 
 def _libraries(home: Path) -> list[Path]:
     """The libraries of the system that the runtime loads, at the paths where the loader looks for them."""
-    wanted = set()
+    libraries = set()
     for program in (home / "bin" / "java", *sorted((home / "lib").rglob("*.so"))):
         result = subprocess.run(["ldd", str(program)], capture_output=True, text=True)
         words = [word for line in result.stdout.splitlines() for word in line.split()]
-        wanted |= {Path(word) for word in words if word.startswith("/") and not word.startswith(str(home))}
-    return sorted(path for path in wanted if path.exists())
+        libraries |= {Path(word) for word in words if word.startswith("/") and not word.startswith(str(home))}
+    return sorted(path for path in libraries if path.exists())

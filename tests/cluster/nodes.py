@@ -103,8 +103,8 @@ class Cluster:
 
     def import_image(self, archive: Path, name: str = "") -> None:
         """Loads an archive of an image into containerd, by the name that it has or a new one."""
-        named = ["--index-name", name] if name else []
-        self.ctr("images", "import", *named, str(archive))
+        options = ["--index-name", name] if name else []
+        self.ctr("images", "import", *options, str(archive))
 
     def ctr(self, *arguments: str) -> str:
         command = ["ctr", "--address", str(_STATE / "containerd.sock"), "--namespace", "k8s.io", *arguments]

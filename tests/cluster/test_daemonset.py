@@ -104,8 +104,8 @@ def test_standing_probes_follow_the_pods_that_a_rule_names(kubernetes: Cluster, 
                 waited(lambda count=count: log(kubernetes).count(READY) == count, "the probes", 60)  # type: ignore[misc]
                 warmed_up(kubernetes, orders, receiver)
                 request(kubernetes, orders, requests)
-                wanted = requests + 1
-                waited(lambda pid=pid, wanted=wanted: requests_of(receiver, pid) == wanted, f"{wanted} requests", 60)  # type: ignore[misc]
+                total = requests + 1
+                waited(lambda pid=pid, total=total: requests_of(receiver, pid) == total, f"{total} requests", 60)  # type: ignore[misc]
         with pod(kubernetes, "orders-a1b2", "Served", labels=SELECTED) as orders:
             waited(lambda: log(kubernetes).count(READY) == 3, log(kubernetes), 60)
             names = kubernetes.kubectl("-n", "btpy", "exec", btpy, "--", "btpy", "ps")
@@ -134,11 +134,11 @@ def looked_at(kubernetes: Cluster, btpy: str, orders: Pod, requests: int) -> lis
 
 def counted(kubernetes: Cluster, orders: Pod, receiver: Backend, requests: int) -> None:
     """The backend gets exactly so many more requests."""
-    wanted = requests_of(receiver, orders.pid) + requests
+    total = requests_of(receiver, orders.pid) + requests
     request(kubernetes, orders, requests)
     with contextlib.suppress(AssertionError):
-        waited(lambda: requests_of(receiver, orders.pid) == wanted, "the requests", 60)
-    assert requests_of(receiver, orders.pid) == wanted, log(kubernetes)
+        waited(lambda: requests_of(receiver, orders.pid) == total, "the requests", 60)
+    assert requests_of(receiver, orders.pid) == total, log(kubernetes)
 
 
 def logged(kubernetes: Cluster, text: str, times: int = 1) -> None:

@@ -32,8 +32,8 @@ def in_debug_container(kubernetes: Cluster, *arguments: str) -> subprocess.Compl
 
 def test_kubectl_debug_runs_the_image_beside_the_jvm(kubernetes: Cluster) -> None:
     with pod(kubernetes, "orders-7f9c", NAMED, "Traffic"):
-        listed = in_debug_container(kubernetes, "ps")
-        assert "Traffic" in listed.stdout
+        output = in_debug_container(kubernetes, "ps")
+        assert "Traffic" in output.stdout
 
 
 def traced_with(kubernetes: Cluster, *options: str) -> Tracer:
@@ -74,11 +74,11 @@ def test_the_plugin_runs_the_image(kubernetes: Cluster, tmp_path: Path) -> None:
         orders.assert_left_alone()
 
 
-def plugged_in(kubernetes: Cluster, words: str, script: Path, *more: str) -> Target:
+def plugged_in(kubernetes: Cluster, words: str, script: Path, *options: str) -> Target:
     """Starts ``kubectl btpy`` and waits for its probes. kubectl becomes the plugin, so the plugin has the pid of
     kubectl."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, **kubernetes.environment, "PATH": path, "NO_COLOR": "1"}
-    plugin = Target(["kubectl", "btpy", *words.split(), str(script), "--budget", "off", *more], env)
+    plugin = Target(["kubectl", "btpy", *words.split(), str(script), "--budget", "off", *options], env)
     told(plugin, "btpy: tracing")  # type: ignore[arg-type]
     return plugin

@@ -103,8 +103,8 @@ def runtime_variant(target: Path) -> Points:
     for path in sorted(source.rglob("*.class")):
         data = path.read_bytes()
         if path.parent != source and not path.name.startswith(("Memory", "InternalMemory", "SunMemory")):
-            data, more = _variant(data, len(points), everywhere=False)
-            points.update(more)
+            data, class_points = _variant(data, len(points), everywhere=False)
+            points.update(class_points)
         copy = target / path.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(data)

@@ -185,7 +185,7 @@ def runtime_classes() -> Path:
     with locked(out.name):
         if not out.exists():
             out.parent.mkdir(exist_ok=True)
-            fresh = Path(tempfile.mkdtemp(dir=out.parent))
+            directory = Path(tempfile.mkdtemp(dir=out.parent))
             try:
                 options = [
                     "-source",
@@ -196,10 +196,10 @@ def runtime_classes() -> Path:
                     "-Xlint:-options",
                     "-XDignore.symbol.file",
                 ]
-                subprocess.run([*javac_command(), *options, "-d", fresh, *sources], check=True, timeout=300)
-                fresh.rename(out)
+                subprocess.run([*javac_command(), *options, "-d", directory, *sources], check=True, timeout=300)
+                directory.rename(out)
             finally:
-                shutil.rmtree(fresh, ignore_errors=True)
+                shutil.rmtree(directory, ignore_errors=True)
     return out
 
 

@@ -21,12 +21,12 @@ def jvm17() -> Iterator[Target]:
 
 def fired(jvm: Target, *bodies: str) -> list[tuple[object, ...]]:
     """The values that the bodies print when they fire one after the other in a session. No method ends in between."""
-    checked = program(bodies[0] if len(bodies) == 1 else " }\nA::b { ".join(bodies))
+    checked_program = program(bodies[0] if len(bodies) == 1 else " }\nA::b { ".join(bodies))
     jvm.open()
-    for probe in checked.probes:
-        bound = bind(checked, probe, _BASKET)
-        inputs = [-1 if input_.kind is InputKind.FLOW else Box("a", "basket") for input_ in bound.inputs]
-        assert jvm.fire(compile_fire(checked, bound), *inputs) == "void"
+    for probe in checked_program.probes:
+        bound_probe = bind(checked_program, probe, _BASKET)
+        inputs = [-1 if input_.kind is InputKind.FLOW else Box("a", "basket") for input_ in bound_probe.inputs]
+        assert jvm.fire(compile_fire(checked_program, bound_probe), *inputs) == "void"
     return [record.values for record in jvm.events()]
 
 

@@ -136,7 +136,7 @@ def test_records_keep_their_order_among_requests(jvm: Target) -> None:
     body: list[Statement] = [_emit(1), maps, _emit(3), ExitSession(4, constant(INT, 7)), _emit(5)]
     _fire(jvm, body)
     assert _templates(jvm) == [1, 3, 5]
-    assert [(asked.kind, asked.template, asked.argument, asked.maps) for asked in jvm.asked] == [
+    assert [(request.kind, request.template, request.argument, request.maps) for request in jvm.asked] == [
         (0, 2, 0, (0, 1 << 14 | 1)),
         (1, 4, 7, ()),
     ]
@@ -370,10 +370,10 @@ def test_fields(jvm: Target) -> None:
     assert _value(jvm, path("nobody", "name"), order) is None
     assert _value(jvm, path("name"), (ANY_INPUT, None)) is None
     assert jvm.errors() == []
-    missing = path("customer", "address")
-    assert _value(jvm, missing, order) is None
+    access = path("customer", "address")
+    assert _value(jvm, access, order) is None
     (error,) = jvm.errors()
-    assert error.position == missing.span.packed
+    assert error.position == access.span.packed
 
 
 def test_elements(jvm: Target) -> None:

@@ -51,15 +51,15 @@ def hostile(seed: int, jvm: Target) -> str:
     except ScriptError as error:
         _draw(error)
         return "refused"
-    again = format_source(source)
-    assert format_source(Source("hostile.bt", again)) == again
+    formatted_text = format_source(source)
+    assert format_source(Source("hostile.bt", formatted_text)) == formatted_text
     if len(checked_program.probes) > PROBES:
         return "accepted"
     jvm.open()
     for declaration in map_declarations(checked_program.maps):
         jvm.command("map", declaration.id, declaration.kind.number, declaration.keys, *declaration.parameters)
-    for bound in _bound(checked_program):
-        _fire(jvm, checked_program, bound, random.Random(seed))
+    for bound_probe in _bound(checked_program):
+        _fire(jvm, checked_program, bound_probe, random.Random(seed))
     internal = [error for error in jvm.errors() if error.kind == INTERNAL]
     assert internal == []
     jvm.events()
@@ -84,17 +84,17 @@ def _draw(error: ScriptError) -> None:
     assert render_all(error.diagnostics)
 
 
-def _fire(jvm: Target, program: Program, bound: BoundProbe, chance: random.Random) -> None:
+def _fire(jvm: Target, program: Program, bound_probe: BoundProbe, chance: random.Random) -> None:
     def value(input_: Input) -> Result:
         return chance.choice(VALUES["L" if input_.descriptor[0] == "L" else input_.descriptor])
 
     def fire(handler: HandlerClass, inputs: tuple[Input, ...]) -> None:
-        jvm.fire(handler, *map(value, inputs), agent=bound.shape is None)
+        jvm.fire(handler, *map(value, inputs), agent=bound_probe.shape is None)
 
     try:
-        for entry in bound.entries:
-            fire(compile_entry(program, bound, entry), entry.inputs)
-        fire(compile_fire(program, bound), bound.inputs)
+        for entry in bound_probe.entries:
+            fire(compile_entry(program, bound_probe, entry), entry.inputs)
+        fire(compile_fire(program, bound_probe), bound_probe.inputs)
     except CompileError:
         pass  # the user gets this message: the probe does not fit into a method
 

@@ -142,14 +142,14 @@ class Bench:
         self._jvm = jvm
         self._program = checker.check_source(Source("injected.bt", kind.text))
         (probe,) = self._program.probes
-        bound = bind(self._program, probe, kind.shape)
+        bound_probe = bind(self._program, probe, kind.shape)
         jvm.open()
         for declaration in map_declarations(self._program.maps):
             jvm.command("map", declaration.id, declaration.kind.number, declaration.keys, *declaration.parameters)
-        handler = compile_fire(self._program, bound)
+        handler = compile_fire(self._program, bound_probe)
         self.handler = handler
         data, self.points = handler_variant(handler.data)
-        jvm.prepare(HandlerClass(handler.class_name, data, handler.descriptor), *map(_value, bound.inputs))
+        jvm.prepare(HandlerClass(handler.class_name, data, handler.descriptor), *map(_value, bound_probe.inputs))
         self.exact = kind.exact
         self._counted = kind.exact and bool(self._program.maps) and "print" not in kind.text
         self._before = self._counters()
@@ -173,21 +173,21 @@ class Bench:
         self._jvm.command("inject", first, second, mode, "memory" if memory else "stack")
 
     def fire(self) -> Account:
-        result, failed, *met = self._jvm.command("again").split()
+        result, failures, *met = self._jvm.command("again").split()
         records = self._jvm.events()
         errors = sum(error.count for error in self._jvm.errors())
-        (fired, dropped), (fired_before, dropped_before) = self._counters(), self._before
+        (firings, drops), (fired_before, dropped_before) = self._counters(), self._before
         content = self._sum()
-        counted = None if content is None or self._content is None else content - self._content
-        self._before, self._content = (fired, dropped), content
+        count = None if content is None or self._content is None else content - self._content
+        self._before, self._content = (firings, drops), content
         return Account(
-            fired - fired_before,
+            firings - fired_before,
             tuple(self._shown(record) for record in records),
-            dropped - dropped_before,
+            drops - dropped_before,
             errors,
-            counted,
+            count,
             tuple(map(int, met)),
-            int(failed),
+            int(failures),
             result == "thrown",
         )
 

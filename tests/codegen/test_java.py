@@ -183,11 +183,11 @@ def test_expressions_give_the_same_value_as_java(jvm17: Target, expected: list[l
     for text, value in zip(expressions(), expected, strict=True):
         source = re.sub(rf"\b[{''.join(NAMES)}]\b", r"$\g<0>", text)
         program = checker.check_source(Source("test.bt", f'A::b {{ emit("value", v={source}) }}'))
-        bound = bind(program, program.probes[0], SHAPE)
-        fire = compile_fire(program, bound)
+        bound_probe = bind(program, program.probes[0], SHAPE)
+        fire = compile_fire(program, bound_probe)
         for values, result in zip(VALUES, value, strict=True):
             jvm17.open()
-            assert jvm17.fire(fire, *(_input(values, input_.index) for input_ in bound.inputs)) == "void"
+            assert jvm17.fire(fire, *(_input(values, input_.index) for input_ in bound_probe.inputs)) == "void"
             errors = [error.kind for error in jvm17.errors()]
             results = [record.values[0] for record in jvm17.events()]
             assert (_shown(results), errors) == (result, [DIV_ZERO] if result == "div" else []), (text, values)

@@ -33,17 +33,17 @@ Given = Mapping[tuple[InputKind, int], Result]
 
 def fire(jvm: Target, location: str, body: str, against: Shape, given: Given) -> list[tuple[object, ...]]:
     program = checker.check_source(Source("test.bt", f"A::b @{location} {{ {body} }}"))
-    bound = bind(program, program.probes[0], against)
+    bound_probe = bind(program, program.probes[0], against)
     for map_ in program.maps:
         jvm.command("map", map_.id, list(type(map_.kind)).index(map_.kind), map_.keys)
-    inputs = [given[input_.kind, input_.index] for input_ in bound.inputs]
-    assert jvm.fire(compile_fire(program, bound), *inputs) == "void"
+    inputs = [given[input_.kind, input_.index] for input_ in bound_probe.inputs]
+    assert jvm.fire(compile_fire(program, bound_probe), *inputs) == "void"
     assert jvm.errors() == []
     return [record.values for record in jvm.events()]
 
 
 def test_a_call(jvm: Target) -> None:
-    offered = operation("Lcom/acme/Order;", "I Ljava/lang/String; J F C", "D")
+    call = operation("Lcom/acme/Order;", "I Ljava/lang/String; J F C", "D")
     inputs: Given = {
         (InputKind.TARGET, 0): _OBJECTS["order"],
         (InputKind.TARGET_ARG, 0): 3,
@@ -56,18 +56,18 @@ def test_a_call(jvm: Target) -> None:
         (InputKind.DURATION, 0): 1_500_000,
         (InputKind.ARG, 0): 7,
     }
-    before = shape(Point.CALL_BEFORE, "I", operation=offered)
+    before = shape(Point.CALL_BEFORE, "I", operation=call)
     assert fire(
         jvm, "call", 'print(targs, target.quantity, arg0, target_class == "com.acme.Order")', before, inputs
     ) == [(7, 7, True, 3, "sku", 2**40, 0.5, "B")]
     after = "call(when=AFTER)"
-    named = 'f"{target_class}.{target_method}" == "com.acme.Order.ship"'
-    body = f"print(retval, message(exception), duration > 1ms, targs[0] + 1, {named})"
+    comparison = 'f"{target_class}.{target_method}" == "com.acme.Order.ship"'
+    body = f"print(retval, message(exception), duration > 1ms, targs[0] + 1, {comparison})"
     for point, values in (
         (Point.CALL_RETURN, (12.5, None, True, 4, True)),
         (Point.CALL_THROW, (None, "no stock", True, 4, True)),
     ):
-        assert fire(jvm, after, body, shape(point, operation=offered), inputs) == [values]
+        assert fire(jvm, after, body, shape(point, operation=call), inputs) == [values]
 
 
 def test_a_field(jvm: Target) -> None:
@@ -121,11 +121,11 @@ def test_types_and_exceptions(jvm: Target) -> None:
         (InputKind.RETVAL, 0): 1,
         (InputKind.EXCEPTION, 0): _OBJECTS["failure"],
     }
-    tested = operation("Ljava/lang/Object;", value="Z")
-    assert fire(jvm, "instanceof", "print(target, retval)", shape(Point.INSTANCEOF, operation=tested), inputs) == [
+    test = operation("Ljava/lang/Object;", value="Z")
+    assert fire(jvm, "instanceof", "print(target, retval)", shape(Point.INSTANCEOF, operation=test), inputs) == [
         ("text", True)
     ]
-    assert fire(jvm, "cast", "print(typeof(target))", shape(Point.CAST, operation=tested), inputs) == [
+    assert fire(jvm, "cast", "print(typeof(target))", shape(Point.CAST, operation=test), inputs) == [
         ("java.lang.String",)
     ]
     for location, point in (("raise", Point.RAISE), ("catch", Point.CATCH)):
@@ -230,7 +230,7 @@ def test_operands_of_advice() -> None:
 def test_the_advice_that_the_weaver_gets(location: str, expression: str, point: Point, operand: Operand) -> None:
     program = checker.check_source(Source("test.bt", f"A::b @{location} {{ print({expression}) }}"))
     against = shape(point, operation=operation("La/B;", value="S"))
-    bound = bind(program, program.probes[0], against)
-    method = PlannedMethod("b", "()V", (PlannedAdvice(bound, 1),))
+    bound_probe = bind(program, program.probes[0], against)
+    method = PlannedMethod("b", "()V", (PlannedAdvice(bound_probe, 1),))
     (plan,) = HandlerFactory(program).advise(PlannedClass("A", (method,), (), ())).plan.methods
     assert plan.advice[0].operands == (operand,)

@@ -44,19 +44,19 @@ def program(body: str) -> Program:
 
 
 def handler(body: str) -> tuple[Program, HandlerClass, list[int]]:
-    checked = program(body)
-    bound = bind(checked, checked.probes[0], _BASKET)
-    return checked, compile_fire(checked, bound), [input_.index for input_ in bound.inputs]
+    checked_program = program(body)
+    bound_probe = bind(checked_program, checked_program.probes[0], _BASKET)
+    return checked_program, compile_fire(checked_program, bound_probe), [input_.index for input_ in bound_probe.inputs]
 
 
 def run(jvm: Target, body: str) -> tuple[list[tuple[object, ...]], list[tuple[int, str]]]:
     """The values of the body's records, and the kind of each error with the text at its place."""
     jvm.open()
-    checked, fire, inputs = handler(body)
+    checked_program, fire, inputs = handler(body)
     assert jvm.fire(fire, *(_INPUTS[index] for index in inputs)) == "void"
     records: list[tuple[object, ...]] = [record.values for record in jvm.events()]
     places = [(error.kind, error.position >> 11, error.position & 0x7FF) for error in jvm.errors()]
-    return records, [(kind, checked.source.text[start : start + length]) for kind, start, length in places]
+    return records, [(kind, checked_program.source.text[start : start + length]) for kind, start, length in places]
 
 
 def printed(jvm: Target, body: str) -> list[tuple[object, ...]]:
@@ -241,6 +241,6 @@ class TestWork:
         assert b"exhausted" not in handler("for x in $numbers limit 999 { print(x); }")[1].data
         assert b"exhausted" in handler("for x in $numbers limit 999 { print(x); print(x); }")[1].data
         assert b"exhausted" in handler("for i in 1 .. $n { print(i); }")[1].data
-        tested = "for x in $numbers limit 17 { print(any(y in $numbers: y == x)); }"
-        assert b"exhausted" in handler(tested)[1].data
-        assert b"exhausted" not in handler(tested.replace("17", "7"))[1].data
+        body = "for x in $numbers limit 17 { print(any(y in $numbers: y == x)); }"
+        assert b"exhausted" in handler(body)[1].data
+        assert b"exhausted" not in handler(body.replace("17", "7"))[1].data

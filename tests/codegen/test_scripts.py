@@ -59,7 +59,7 @@ def _declare(jvm: Target, program: Program) -> None:
 def _run(jvm: Target, program: Program) -> list[tuple[object, ...]]:
     """Fires the only probe once, entry values computed first; gives the values of each record."""
     (probe,) = program.probes
-    bound = bind(program, probe, _SHAPE)
+    bound_probe = bind(program, probe, _SHAPE)
     entries: dict[int, Result] = {}
 
     def value(input_: Input) -> Result:
@@ -70,10 +70,10 @@ def _run(jvm: Target, program: Program) -> list[tuple[object, ...]]:
     def passed_on(result: Result) -> Result:
         return result.value if isinstance(result, Box) and result.kind == "string" else result
 
-    for entry in bound.entries:
-        computed = jvm.fire(compile_entry(program, bound, entry), *map(value, entry.inputs))
+    for entry in bound_probe.entries:
+        computed = jvm.fire(compile_entry(program, bound_probe, entry), *map(value, entry.inputs))
         entries[entry.index] = passed_on(computed)
-    assert jvm.fire(compile_fire(program, bound), *map(value, bound.inputs)) == "void"
+    assert jvm.fire(compile_fire(program, bound_probe), *map(value, bound_probe.inputs)) == "void"
     return [record.values for record in jvm.events()]
 
 
@@ -245,8 +245,8 @@ def _of_text(jvm: Target, expression: str, text: str, errors: Sequence[int] = ()
     jvm.open()
     program = _probe(f'emit("value", v={expression});')
     (probe,) = program.probes
-    bound = bind(program, probe, _SHAPE)
-    assert jvm.fire(compile_fire(program, bound), *([text] if bound.inputs else [])) == "void"
+    bound_probe = bind(program, probe, _SHAPE)
+    assert jvm.fire(compile_fire(program, bound_probe), *([text] if bound_probe.inputs else [])) == "void"
     assert [error.kind for error in jvm.errors()] == list(errors)
     values = [record.values[0] for record in jvm.events()]
     if errors:
@@ -343,11 +343,11 @@ def test_timers_begin_and_end(jvm: Target) -> None:
     program = _check("@OnTimer(1s) { @ticks++; print(@ticks); print(elapsed > 0ns, pid); clear(@ticks); exit(3); }")
     _declare(jvm, program)
     (probe,) = program.probes
-    bound = bind(program, probe, None)
-    assert bound.inputs == ()
-    assert jvm.fire(compile_fire(program, bound), agent=True) == "void"
+    bound_probe = bind(program, probe, None)
+    assert bound_probe.inputs == ()
+    assert jvm.fire(compile_fire(program, bound_probe), agent=True) == "void"
     assert [record.values for record in jvm.events()] == [(True, 4711)]
-    assert [(asked.kind, asked.argument) for asked in jvm.asked] == [(0, 0), (1, 3)]
+    assert [(request.kind, request.argument) for request in jvm.asked] == [(0, 0), (1, 3)]
     assert jvm.errors() == []
 
 

@@ -195,8 +195,8 @@ def expressions(draw: st.DrawFn, type_: Type, depth: int) -> Expr:
         if depth == 0:
             return draw(leaf if type_ is STRING else st.one_of(leaf, _inputs_of(type_)))
 
-    def of(wanted: Type) -> Expr:
-        return draw(expressions(wanted, depth - 1))
+    def of(operand_type: Type) -> Expr:
+        return draw(expressions(operand_type, depth - 1))
 
     form = draw(st.sampled_from(_FORMS[type_]))
     match form:

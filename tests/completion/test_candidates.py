@@ -28,7 +28,7 @@ def texts(text: str, shop: Shop) -> list[str]:
 
 
 def one(text: str, candidate: str, shop: Shop) -> Candidate:
-    return next(offered for offered in candidates(suggest(text), shop) if offered.text == candidate)
+    return next(suggestion for suggestion in candidates(suggest(text), shop) if suggestion.text == candidate)
 
 
 def test_packages_segment_by_segment(shop: Shop) -> None:
@@ -97,11 +97,11 @@ def test_tables_of_the_language_are_complete(shop: Shop) -> None:
     }
     assert {text.rstrip("(") for text in texts('@OnMethod(class="A", location=', shop)} == set(LOCATIONS)
     assert {text.rstrip("(") for text in texts(QUOTE + "@", shop)} == {f"@{name}" for name in POINTS}
-    offered = set()
+    names = set()
     for name in FUNCTIONS:
         for head in (QUOTE + "{ ", QUOTE + "@exit { ", "@OnTimer(1s) { "):
-            offered |= {text.rstrip("(") for text in texts(head + name, shop)}
-    assert set(FUNCTIONS) - offered == set()
+            names |= {text.rstrip("(") for text in texts(head + name, shop)}
+    assert set(FUNCTIONS) - names == set()
 
 
 def test_functions_show_their_parameters(shop: Shop) -> None:
@@ -137,9 +137,9 @@ def test_the_long_form_of_an_abbreviation(shop: Shop) -> None:
     assert short_for("Inv") == "com.acme.shop.Inventory"  # InventoryLock has one more hump
     assert short_for("HaMa") == "java.util.HashMap"
     assert [short_for(text) for text in ("XxYy", "pren", "Pr*En", "/PrEn/", "@PrEn", "")] == [None] * 6
-    with pytest.raises(UsageError, match="Cat is short for 2 classes") as raised:
+    with pytest.raises(UsageError, match="Cat is short for 2 classes") as error:
         short_for("Cat::find")
-    assert raised.value.help == ("com.acme.shop.Catalog::find", "com.acme.shop.Category::find")
+    assert error.value.help == ("com.acme.shop.Catalog::find", "com.acme.shop.Category::find")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def found(text: str) -> list[tuple[Wanted, str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "suggestions"),
     [
         ("", [(W.CLASS, "", "")]),
         ("com.ac", [(W.CLASS, "com.ac", "")]),
@@ -75,15 +75,15 @@ def found(text: str) -> list[tuple[Wanted, str, str]]:
         (P + "{ print(1) }\ncom.acme.B", [(W.CLASS, "com.acme.B", "")]),
     ],
 )
-def test_suggestions(text: str, wanted: list[tuple[Wanted, str, str]]) -> None:
-    assert found(text) == wanted
+def test_suggestions(text: str, suggestions: list[tuple[Wanted, str, str]]) -> None:
+    assert found(text) == suggestions
 
 
 def test_an_aggregation_comes_first_behind_a_map_that_is_assigned_to() -> None:
     for text in (P + "{ @m = ", P + "{ @m[cls, len($x)] = hi"):
-        kinds = [wanted for wanted, _, _ in found(text)]
+        kinds = [kind for kind, _, _ in found(text)]
         assert kinds.index(W.AGGREGATION) < kinds.index(W.NAME)
-    assert W.AGGREGATION not in [wanted for wanted, _, _ in found(P + "{ x = ")]
+    assert W.AGGREGATION not in [kind for kind, _, _ in found(P + "{ x = ")]
 
 
 def test_keywords_are_those_that_the_grammar_accepts() -> None:

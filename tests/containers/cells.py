@@ -122,13 +122,13 @@ def readable_cache() -> Iterator[None]:
 @contextmanager
 def passable(directory: Path) -> Iterator[None]:
     """Lets other users pass the directory and those above it."""
-    closed = {path: path.stat().st_mode for path in (directory, *directory.parents) if not path.stat().st_mode & 0o001}
+    modes = {path: path.stat().st_mode for path in (directory, *directory.parents) if not path.stat().st_mode & 0o001}
     try:
-        for path, mode in closed.items():
+        for path, mode in modes.items():
             path.chmod(mode | 0o001)
         yield
     finally:
-        for path, mode in closed.items():
+        for path, mode in modes.items():
             path.chmod(mode)
 
 
@@ -203,22 +203,22 @@ def container(
         for directory in shared
     ]
     if hostname:
-        named = directory / "hostname"
-        named.write_text(f"{hostname}\n")
-        binds.append({"destination": "/etc/hostname", "type": "bind", "source": str(named), "options": ["bind", "ro"]})
+        file = directory / "hostname"
+        file.write_text(f"{hostname}\n")
+        binds.append({"destination": "/etc/hostname", "type": "bind", "source": str(file), "options": ["bind", "ro"]})
     mount = {"destination": tmp, "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}
     specification["mounts"] = [*mounts, *binds, mount]
     (directory / "config.json").write_text(json.dumps(specification))
     runc = ("runc", "--root", str(directory / "state"))
     with (directory / "errors").open("w+") as errors:  # not a pipe, because the container would keep it open
-        started = subprocess.run(
+        result = subprocess.run(
             [*runc, "run", "--detach", "--bundle", str(directory), name],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
         )
         errors.seek(0)
-        if started.returncode != 0:
+        if result.returncode != 0:
             pytest.skip(f"runc cannot start a container here: {errors.read().strip()}")
     try:
         yield (*runc, "exec", "--user", f"{user}:{user}", name)

@@ -108,9 +108,9 @@ def beside(situation: Situation, jdk: int, scratch: Path) -> tuple[bool, bool]:
         by_btpy = doctor(target_cell.process.pid, prefix=situation.client).returncode == 0
         if by_btpy:  # otherwise the attach file may stay for a minute
             target_cell.assert_undisturbed()
-    again = scratch / "again"
-    again.mkdir()
-    with situation.opened(jdk, again) as target_cell:
+    directory = scratch / "again"
+    directory.mkdir()
+    with situation.opened(jdk, directory) as target_cell:
         command = [*situation.client, "jattach", str(target_cell.process.pid), "properties"]
         by_jattach = subprocess.run(command, capture_output=True, timeout=_SECONDS).returncode == 0
     return by_btpy, by_jattach

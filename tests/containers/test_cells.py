@@ -128,8 +128,8 @@ def test_root_without_ptrace_attaches_where_the_counters_show_the_same_tmp(jdk: 
 @pytest.mark.parametrize("own_tmp", [True, False])
 def test_a_jvm_with_capabilities_is_attached_to_only_where_it_has_the_same_tmp(own_tmp: bool) -> None:
     """The kernel forbids the JVM's own user to inspect it, for example when its launcher has cap_net_bind_service."""
-    more = ("setpriv", "--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service", *AS_NOBODY[1:])
-    with cell(17, prefix=(*NEW_TMP, *more) if own_tmp else more, readable=True) as target_cell:
+    prefix = ("setpriv", "--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service", *AS_NOBODY[1:])
+    with cell(17, prefix=(*NEW_TMP, *prefix) if own_tmp else prefix, readable=True) as target_cell:
         if own_tmp:
             message = refusal(target_cell, *BTPY_AS_NOBODY)
             assert message.startswith(

@@ -32,14 +32,14 @@ def run(jdk: int, scratch: Path, classpath: Path, *arguments: str, flags: tuple[
     return result.stdout
 
 
-def weave_jdk(jdk: int, scratch: Path, module: str, step: int, planned: Plan = ends, first: int = 0) -> Corpus:
+def weave_jdk(jdk: int, scratch: Path, module: str, step: int, plan_of: Plan = ends, first: int = 0) -> Corpus:
     """Weaves a plan into each ``step``-th class of a module (or ``all``) of a JDK, from the ``first`` on."""
     original = scratch / "original"
     run(jdk, scratch, program("Extract"), "Extract", str(original), module, str(step), str(first))
     booting = boot_classes(jdk, scratch)
 
     def plan(file: ClassFile) -> ClassPlan:
-        return untimed(planned(file)) if file.name in booting else planned(file)
+        return untimed(plan_of(file)) if file.name in booting else plan_of(file)
 
     def files() -> Iterator[tuple[Path, bytes]]:
         for path in sorted(original.rglob("*.class")):

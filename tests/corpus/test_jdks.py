@@ -23,10 +23,10 @@ def check(jdk: int, corpus: Corpus, *, dense: bool = False) -> None:
     assert "REFUSED" not in output, output
     match = re.search(r"linked (\d+) missing (\d+)", output)
     assert match is not None, output
-    linked, missing = map(int, match.groups())
-    assert linked + missing == len(corpus.changed)
+    linked, losses = map(int, match.groups())
+    assert linked + losses == len(corpus.changed)
     # Classes that name optional or platform-specific ones cannot be linked in any case; they are few.
-    assert missing <= len(corpus.changed) // 50, output
+    assert losses <= len(corpus.changed) // 50, output
     if jdk == 25:
         output = corpora.verify(corpus)
         assert "REFUSED" not in output, output
@@ -35,7 +35,7 @@ def check(jdk: int, corpus: Corpus, *, dense: bool = False) -> None:
         f"{corpus.seconds / corpus.classes * 1e6:.0f} µs a class, {corpus.seconds / corpus.methods * 1e6:.0f} a method"
     )
     print(f"\nJDK {jdk}: {corpus.classes} classes, {corpus.methods} methods, {corpus.sites} sites, {costs};")
-    print(f"  {linked} linked, {missing} not linkable")
+    print(f"  {linked} linked, {losses} not linkable")
     print(refusals)
 
 

@@ -53,14 +53,14 @@ class Corpus:
     seconds: float
 
 
-def weave_all(files: Iterable[tuple[Path, bytes]], root: Path, planned: Plan) -> Corpus:
+def weave_all(files: Iterable[tuple[Path, bytes]], root: Path, plan_of: Plan) -> Corpus:
     """Weaves class files, each with its path, into ``root``."""
-    changed = []
+    paths = []
     refusals: list[Refusal] = []
     classes = methods = sites = 0
     spent = 0.0
     for path, data in files:
-        plan = planned(ClassFile.parse(data))
+        plan = plan_of(ClassFile.parse(data))
         before = time.process_time()
         result = weave(data, plan, (1 << 24) + sites)
         spent += time.process_time() - before
@@ -72,8 +72,8 @@ def weave_all(files: Iterable[tuple[Path, bytes]], root: Path, planned: Plan) ->
             out = root / path
             out.parent.mkdir(parents=True, exist_ok=True)
             out.write_bytes(result.data)
-            changed.append(path)
-    return Corpus(root, tuple(changed), classes, methods, sites, tuple(refusals), spent)
+            paths.append(path)
+    return Corpus(root, tuple(paths), classes, methods, sites, tuple(refusals), spent)
 
 
 _PROTECTED = RefusalReason.PROTECTED  # the empty finalize()

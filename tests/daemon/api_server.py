@@ -49,8 +49,8 @@ class FakeApiServer:
         new.write_text(token)
         new.rename(self.account / "token")
 
-    def add(self, uid: str, namespace: str = "prod", **more: Any) -> dict[str, Any]:
-        self.pods.append({"uid": uid, "namespace": namespace, **more})
+    def add(self, uid: str, namespace: str = "prod", **fields: Any) -> dict[str, Any]:
+        self.pods.append({"uid": uid, "namespace": namespace, **fields})
         return self.pods[-1]
 
     def answer(self, path: str, headers: Any) -> tuple[int, bytes]:
@@ -67,8 +67,12 @@ class FakeApiServer:
         }
         self.faults += [f"{name}: {path}" for name, is_fault in faulty.items() if is_fault]
         items = [{"metadata": pod} for pod in self.pods]
-        answered = {"kind": "PartialObjectMetadataList", "metadata": {"resourceVersion": self.version}, "items": items}
-        return self.status, json.dumps(answered).encode() if self.body is None else self.body
+        answer_body = {
+            "kind": "PartialObjectMetadataList",
+            "metadata": {"resourceVersion": self.version},
+            "items": items,
+        }
+        return self.status, json.dumps(answer_body).encode() if self.body is None else self.body
 
 
 @contextmanager

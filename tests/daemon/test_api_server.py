@@ -126,9 +126,9 @@ def test_labels_that_are_no_texts_are_dropped(fake: FakeApiServer) -> None:
 
 
 def test_a_server_that_does_not_answer(fake: FakeApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    closed = ApiServer(Access("127.0.0.1", 1, fake.account, "node-1"))
+    closed_server = ApiServer(Access("127.0.0.1", 1, fake.account, "node-1"))
     with pytest.raises(ApiServerError, match="does not answer: connection refused"):
-        closed.pods()
+        closed_server.pods()
     monkeypatch.setattr(api_server, "_STEP_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         server = ApiServer(Access("127.0.0.1", silent.getsockname()[1], fake.account, "node-1"))
@@ -148,10 +148,10 @@ def test_a_server_that_sends_a_byte_now_and_then(
     monkeypatch.setattr(api_server, "_ALL_SECONDS", 0.5)
     fake.trickled = beginning
     server = asked(fake)
-    begun = time.monotonic()
+    start = time.monotonic()
     with pytest.raises(ApiServerError, match="does not answer: time-out"):
         server.pods()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - start < 5
     fake.trickled = None
     assert server.pods().keys() == {UID}
 

@@ -125,24 +125,24 @@ def test_jvms_come_and_go_and_sessions_of_people_are_left_alone(directory: Path)
     with backend() as receiver, ExitStack() as stack:
         watching = stack.enter_context(daemon(directory, receiver.url))
         watching.wait_for("standing probes of")
-        ended: list[int] = []
+        pids: list[int] = []
         for index, calls in enumerate((31, 37, 41), 1):
             with traffic(17, "-Dbtpy.name=daemon-test") as passing:
                 watching.wait_for("the probes are in 1 method", times=index)
                 called(passing, calls)
-                ended.append(passing.pid)
+                pids.append(passing.pid)
                 counts(receiver, "n", passing.pid, calls)
             watching.wait_for("the JVM has ended", times=index)
-        assert [count(receiver, "n", pid) for pid in ended] == [31, 37, 41]
+        assert [count(receiver, "n", pid) for pid in pids] == [31, 37, 41]
 
         one = stack.enter_context(traffic(17, "-Dbtpy.name=daemon-test"))
         stack.enter_context(traffic(17, "-Dbtpy.name=spared"))
         watching.wait_for("the probes are in 1 method", times=4)
         mine = stack.enter_context(tracing(one.pid, "-e", "Traffic::serve @entry { @mine = count() }"))
         mine.wait_for("attached_probes")
-        listed = btpy("sessions", one.pid).splitlines()
-        assert len(listed) == 3
-        (of_daemon,) = [line.split()[0] for line in listed if " calls " in line]
+        lines = btpy("sessions", one.pid).splitlines()
+        assert len(lines) == 3
+        (of_daemon,) = [line.split()[0] for line in lines if " calls " in line]
         btpy("stop", one.pid, of_daemon)
         watching.wait_for("its session has ended")
         called(one, 43)

@@ -102,11 +102,11 @@ def test_each_count_is_exact_while_jvms_come_and_go_and_the_daemon_is_killed(dir
 
         def live(index: int) -> int:
             """The number of calls of one JVM, which ends when the backend has counted them."""
-            started = len(watch.lines)
+            count = len(watch.lines)
             with traffic((11, 17, 21, 25)[index % 4], "-Dbtpy.name=daemon-test", "-Xmx32m") as jvm:
                 counts.forget(jvm.pid)
-                placed = f"({jvm.pid}): the probes are in 1 method"
-                waited(lambda: any(placed in line for line in watch.lines[started:]), placed)
+                text = f"({jvm.pid}): the probes are in 1 method"
+                waited(lambda: any(text in line for line in watch.lines[count:]), text)
                 calls = CALLS[index % len(CALLS)]
                 called(jvm, calls)
                 time.sleep(index % 3 / 5)  # the daemon may be killed between the two

@@ -43,7 +43,7 @@ class Placed:
 
     running: list[Placed]
 
-    def __init__(self, process: JvmProcess, probe: Any, *more: object, was_in: bool) -> None:
+    def __init__(self, process: JvmProcess, probe: Any, *members: object, was_in: bool) -> None:
         self.pid = process.pid
         self.title = f"{probe.name} in {process.pid}"
         self.is_in = True
@@ -199,9 +199,9 @@ def test_a_request_that_hangs_does_not_hold_up_the_daemon(node: Node, monkeypatc
 
     monkeypatch.setattr(node.fake, "answer", late)
     node.fake.pods[0]["labels"] = {}
-    begun = time.monotonic()
+    start = time.monotonic()
     assert node.traced() == {101, 103}
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - start < 5
     released.set()
     waited(lambda: node.traced() == {103}, "the late answer")
 
@@ -215,9 +215,9 @@ def test_requests_are_rare_while_the_server_is_away(node: Node, monkeypatch: pyt
     times = []
     for second in range(200):
         now = float(second)
-        asked = len(node.fake.versions)
+        count = len(node.fake.versions)
         followed.refresh()
-        if len(node.fake.versions) > asked:
+        if len(node.fake.versions) > count:
             times.append(second)
     assert times == [0, 5, 15, 35, 75, 135, 195]
     assert len(node.messages) == 1

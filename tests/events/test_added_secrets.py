@@ -23,8 +23,8 @@ from tests.events.encoding import encode_cells, encode_content, encode_record, e
 NUMBER = "AC-[0-9]{6}"
 
 
-def shown(payload: bytes, *added: str) -> list[Value]:
-    masked = AddedSecrets(Secrets.of(added)).records(payload)
+def shown(payload: bytes, *secret: str) -> list[Value]:
+    masked = AddedSecrets(Secrets.of(secret)).records(payload)
     assert len(masked) == len(payload)
     return [value for record in RecordDecoder().decode(masked) for value in record.values]
 
@@ -109,10 +109,10 @@ def test_texts_inside_of_objects_are_masked_and_their_names_are_not() -> None:
 
 def test_the_beginning_of_a_match_that_was_cut_is_hidden() -> None:
     values: list[Value] = [CutString("paid with AC-123", 200), CutString("paid with AC", 200), "AC-123"]
-    first, second, whole = shown(encode_record(values), f"/{NUMBER}/")
+    first, second, third = shown(encode_record(values), f"/{NUMBER}/")
     assert isinstance(first, CutString)
     assert isinstance(second, CutString)
-    assert (first.text[:13], second.text[:10], whole) == ("paid with ***", "paid with ", "AC-123")
+    assert (first.text[:13], second.text[:10], third) == ("paid with ***", "paid with ", "AC-123")
     assert "AC" not in first.text + second.text
 
 
@@ -128,8 +128,8 @@ def test_equal_secrets_have_equal_masks() -> None:
 def test_a_record_that_cannot_be_read_shows_nothing() -> None:
     broken = encode_record(["AC-123456", "AC-123456"])
     broken = broken.replace(encode_text("AC-123456") + b"\xff", b"\x63" + encode_text("AC-123456"))
-    whole = encode_record(["fine"])
-    masked = AddedSecrets(Secrets.of([f"/{NUMBER}/"])).records(broken + whole)
+    data = encode_record(["fine"])
+    masked = AddedSecrets(Secrets.of([f"/{NUMBER}/"])).records(broken + data)
     assert b"AC-" not in masked
     decoder = RecordDecoder()
     assert [record.values for record in decoder.decode(masked)] == [("fine",)]

@@ -46,8 +46,8 @@ INF = math.inf
 OLD_FORM = ContentForm(exponential=False, exemplars=False)
 
 
-def a_map(kind: MapKind, keys: int = 1, **more: Any) -> Map:
-    return Map(id=0, name="m", kind=kind, keys=keys, type=LONG, **more)
+def a_map(kind: MapKind, keys: int = 1, **fields: Any) -> Map:
+    return Map(id=0, name="m", kind=kind, keys=keys, type=LONG, **fields)
 
 
 def decoded(kind: MapKind, *cells: int | float) -> Any:

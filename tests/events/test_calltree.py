@@ -36,11 +36,11 @@ def happened(plan: Plan, caller: str, clock: list[int], step: int, late: int, to
 
 def check(plan: Plan, step: int, late: int) -> None:
     calls: list[Call] = []
-    whole = happened(plan, "main", [1000], step, late, calls)
+    root = happened(plan, "main", [1000], step, late, calls)
     trees = CallTrees()
     for call in calls[:-1]:
         trees.ended(1, call)
-    assert trees.root(1, calls[-1]) == whole
+    assert trees.root(1, calls[-1]) == root
     assert trees.root(1, calls[-1]).children == ()
 
 
@@ -151,8 +151,8 @@ def test_the_slowest_that_is_open_is_looked_into() -> None:
     below = (Call("D", "a", 1, 70, 60, children=(Call("E", "b", 2, 69, 55),)), Call("D", "c", 3, 90, 20))
     trees.add(Call("C", "root", 0, 100, 100, children=below))
 
-    def named(closed: str, depth: int = 9, least: float = 0.1) -> str:
-        slow = slowest(trees.roots, lambda calls: calls.name not in closed, least, depth)
+    def named(names: str, depth: int = 9, least: float = 0.1) -> str:
+        slow = slowest(trees.roots, lambda calls: calls.name not in names, least, depth)
         return slow.calls.name if slow is not None else ""
 
     assert [named(""), named("a"), named("ab"), named("abc")] == ["a", "b", "c", ""]

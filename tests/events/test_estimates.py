@@ -14,20 +14,20 @@ TRIALS = 200
 
 def sampled(samples: list[int], factor: int, chance: random.Random) -> tuple[list[tuple[int, int]], int]:
     """The samples that fire, one of each block, with their weights, and the number of skipped hits."""
-    chosen = []
+    choice = []
     for begin in range(0, len(samples), factor):
         at = begin + chance.randrange(factor)
         if at < len(samples):
-            chosen.append((samples[at], factor))
-    return chosen, len(samples) - len(chosen)
+            choice.append((samples[at], factor))
+    return choice, len(samples) - len(choice)
 
 
-def weights_of(chosen: list[tuple[int, int]], skipped: int, factor: int) -> Weights:
-    spreads = [(weight * (weight - 1), sample) for sample, weight in chosen]
+def weights_of(choice: list[tuple[int, int]], skips: int, factor: int) -> Weights:
+    spreads = [(weight * (weight - 1), sample) for sample, weight in choice]
     return Weights(
-        Skips(skipped, factor),
-        len(chosen),
-        sum(weight for _, weight in chosen),
+        Skips(skips, factor),
+        len(choice),
+        sum(weight for _, weight in choice),
         float(sum(spread for spread, _ in spreads)),
         float(sum(spread * sample for spread, sample in spreads)),
         float(sum(spread * sample * sample for spread, sample in spreads)),
@@ -48,9 +48,9 @@ def test_counts_sums_and_means_lie_where_they_should(hits: int, factor: int) -> 
     mine = [sample for at, sample in enumerate(samples) if at % 3 == 0]
     for _ in range(TRIALS):
         order = list(enumerate(samples))
-        chosen, skipped = sampled([at for at, _ in order], factor, chance)
-        pairs = [(samples[at], weight) for at, weight in chosen if at % 3 == 0]
-        weights = weights_of(pairs, skipped, factor)
+        choice, skips = sampled([at for at, _ in order], factor, chance)
+        pairs = [(samples[at], weight) for at, weight in choice if at % 3 == 0]
+        weights = weights_of(pairs, skips, factor)
         n, total = weights.hits, sum(sample * weight for sample, weight in pairs)
         estimates.append(n)
         missed["n"] += not holds(intervals(Count(n, weights))[""], len(mine))

@@ -29,15 +29,15 @@ def decode(payload: bytes) -> list[Record]:
 @given(st.lists(st.lists(VALUES, max_size=4), max_size=4))
 def test_decoding_inverts_encoding(records: list[list[Value]]) -> None:
     payload = b"".join(encode_record(values, template=at, tid=-at) for at, values in enumerate(records))
-    decoded = decode(payload)
-    assert [list(record.values) for record in decoded] == records
+    items = decode(payload)
+    assert [list(record.values) for record in items] == records
     assert [
         (type(a), type(b))
-        for r, v in zip(decoded, records, strict=True)
+        for r, v in zip(items, records, strict=True)
         for a, b in zip(r.values, v, strict=True)
         if type(a) is not type(b)
     ] == []
-    assert [(record.template, record.tid) for record in decoded] == [(at, -at) for at in range(len(records))]
+    assert [(record.template, record.tid) for record in items] == [(at, -at) for at in range(len(records))]
 
 
 @given(st.binary(max_size=200))
@@ -56,10 +56,10 @@ def test_a_damaged_record_is_a_protocol_error_or_other_records(values: list[Valu
 
 
 @given(st.lists(VALUES, max_size=3), st.integers(1, 1000))
-def test_a_payload_cut_short_is_refused(values: list[Value], missing: int) -> None:
+def test_a_payload_cut_short_is_refused(values: list[Value], count: int) -> None:
     payload = encode_record(values)
     with pytest.raises(ProtocolError):
-        decode(payload[: -min(missing, len(payload) - 1)])
+        decode(payload[: -min(count, len(payload) - 1)])
 
 
 def test_the_header_of_a_record() -> None:
@@ -148,9 +148,9 @@ def test_a_value_may_not_reach_into_the_next_record() -> None:
 
 def test_a_malformed_record_is_an_error_of_its_probe() -> None:
     """A name that could not be read gives no pair; the other pairs of the payload are shown."""
-    named = program.template(program.slot(0, rest=True, named=True))
+    template = program.template(program.slot(0, rest=True, named=True))
     decoder = ItemDecoder()
-    outline = program.context(named).outline
+    outline = program.context(template).outline
     pairs = [encode_record([name, 1]) for name in ("a", None, "b")]
     item = decoder.item(Events(b"".join(pairs)), outline)
     assert isinstance(item, Records)
@@ -161,9 +161,9 @@ def test_a_malformed_record_is_an_error_of_its_probe() -> None:
     assert (
         failure.message == "a record that cannot be read: record of template 0 does not have pairs of names and values"
     )
-    again = decoder.item(Events(pairs[0]), outline)
-    assert isinstance(again, Records)
-    assert again.malformed is None
+    second_item = decoder.item(Events(pairs[0]), outline)
+    assert isinstance(second_item, Records)
+    assert second_item.malformed is None
 
 
 def test_a_record_of_no_template_or_with_too_few_values_is_an_error() -> None:
@@ -182,8 +182,8 @@ def test_a_record_of_no_template_or_with_too_few_values_is_an_error() -> None:
 
 
 def test_pairs_of_a_record_that_is_held_back_follow_its_id() -> None:
-    named = program.template(program.slot(0, rest=True, named=True), options=(SPECULATIVE,))
-    item = ItemDecoder().item(Events(encode_record([41, "a", 1])), program.context(named).outline)
+    template = program.template(program.slot(0, rest=True, named=True), options=(SPECULATIVE,))
+    item = ItemDecoder().item(Events(encode_record([41, "a", 1])), program.context(template).outline)
     assert isinstance(item, Records)
     assert [record.values for record in item.records] == [(41, "a", 1)]
     assert item.malformed is None
@@ -211,23 +211,23 @@ def test_as_many_are_read_as_are_allowed_and_the_others_counted(
     kinds: list[tuple[int, int]], first: int, second: int
 ) -> None:
     """``kinds``: template and probe of each record; template 3 names the thread of the records that follow."""
-    payload, named = b"", 0
+    payload, count = b"", 0
     for at, (template, probe) in enumerate(kinds):
         if template == 3:
-            named += 1
+            count += 1
             payload += encode_thread_name(7, f"http-{at}")
         else:
             payload += encode_record([at], template=template, probe=probe, tid=7)
     every = decode(payload)
     with mock.patch("btpy.events.reading_limit.time.monotonic", return_value=41.5):
-        read, unread = RecordDecoder().decode_some(payload, allowing(first, second))
+        records, unread = RecordDecoder().decode_some(payload, allowing(first, second))
     of = Counter(record.probe for record in every)
-    assert Counter(record.probe for record in read) == Counter(
+    assert Counter(record.probe for record in records) == Counter(
         {probe: min(of[probe], most) for probe, most in enumerate((first, second, 1000)) if min(of[probe], most)}
     )
-    assert Counter(record.probe for record in read) + unread == of
-    assert all(record in every for record in read)
-    assert [record.nanos for record in read] == sorted(record.nanos for record in read)
+    assert Counter(record.probe for record in records) + unread == of
+    assert all(record in every for record in records)
+    assert [record.nanos for record in records] == sorted(record.nanos for record in records)
 
 
 def test_an_allowance_is_per_probe_and_second(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,10 +55,10 @@ def test_the_expressions_have_the_names_of_the_script() -> None:
     maps = [map_ for map_ in outline_of(program).maps if map_.name and "." not in map_.name]
     metrics = {f"btpy_{map_.name}_nanoseconds" for map_ in maps}
     labels = {re.sub(r"\W", "_", name) for map_ in maps for name in map_.key_names}
-    used = [expression for expression in expressions("service.json") if metrics & set(re.findall(r"\w+", expression))]
-    assert used == list(expressions("service.json"))
-    assert {name for text in used for name in re.findall(r"\bbtpy_\w+", text)} == metrics
-    assert {name for text in used for by in re.findall(r"by \(([^)]*)\)", text) for name in by.split(", ")} - {
+    texts = [expression for expression in expressions("service.json") if metrics & set(re.findall(r"\w+", expression))]
+    assert texts == list(expressions("service.json"))
+    assert {name for text in texts for name in re.findall(r"\bbtpy_\w+", text)} == metrics
+    assert {name for text in texts for by in re.findall(r"by \(([^)]*)\)", text) for name in by.split(", ")} - {
         "le"
     } == labels
 

@@ -162,8 +162,10 @@ def test_revenue() -> None:
 
 def test_status_table() -> None:
     with traced("status_table.bt") as run:
-        failed = {name.removeprefix("status."): n for name, n in run.shop.items() if name.startswith("status.")}
-        assert run.maps["status"] == {"200": REQUESTS - sum(failed.values()), **failed}
+        counts_by_status = {
+            name.removeprefix("status."): n for name, n in run.shop.items() if name.startswith("status.")
+        }
+        assert run.maps["status"] == {"200": REQUESTS - sum(counts_by_status.values()), **counts_by_status}
         assert run.tracer.printed() == ["status: watching", "status: done"]
 
 
@@ -216,8 +218,8 @@ def test_one_liners() -> None:
             f"{pricing},quote": run.shop["quote"] - unknown,
             f"{pricing},tariff": run.shop["tariff"],
         }
-        answered = sum(count for name, count in run.shop.items() if name.startswith("status.4"))
-        assert run.total("made") == answered
+        answers = sum(count for name, count in run.shop.items() if name.startswith("status.4"))
+        assert run.total("made") == answers
         assert set(run.maps["ticks"]) == {"true"}
         assert run.maps["ticks"]["true"] >= run.shop["report"]
 
@@ -324,27 +326,27 @@ def test_field_writes(jdk: int) -> None:
 @pytest.mark.parametrize("jdk", MAJORS)
 def test_raised_and_caught(jdk: int) -> None:
     with traced("raised_and_caught.bt", NOT_LOADED_YET, jdk=jdk) as run:
-        answered = {
+        counts_by_status = {
             name.removeprefix("status."): count for name, count in run.shop.items() if name.startswith("status.4")
         }
-        assert run.maps["answered"] == answered
+        assert run.maps["answered"] == counts_by_status
         given_up = thrown(run.shop, "place")
         assert run.maps["gave_up"] == {f"com.acme.shop.{name}": count for name, count in given_up.items()}
-        raised = run.maps["raised"]
-        rethrown = {key.partition(",")[0]: count for key, count in raised.items() if key.endswith(",place")}
+        counts_by_key = run.maps["raised"]
+        rethrown = {key.partition(",")[0]: count for key, count in counts_by_key.items() if key.endswith(",place")}
         bad_requests = given_up["BadRequestException"]  # raised in the method or below it, and always raised again
         assert rethrown["com.acme.shop.OutOfStockException"] == given_up["OutOfStockException"]
         assert rethrown["com.acme.shop.BadRequestException"] >= bad_requests
-        assert raised["com.acme.shop.PaymentDeclinedException,decline"] == run.shop["decline"]
-        assert raised["com.acme.shop.NoSuchProductException,find"] == run.shop["find!NoSuchProductException"]
+        assert counts_by_key["com.acme.shop.PaymentDeclinedException,decline"] == run.shop["decline"]
+        assert counts_by_key["com.acme.shop.NoSuchProductException,find"] == run.shop["find!NoSuchProductException"]
         assert run.total("out_of_stock") == run.shop["reserve!OutOfStockException"]
 
 
 def test_happenings() -> None:
     with traced("happenings.bt") as run:
         texts = run.tracer.printed()
-        loaded = [text for text in texts if text.startswith("loaded ")]
-        assert any(re.fullmatch(r"loaded com\.acme\.shop\.\S+ by app, [\d.]+(B|KB)", text) for text in loaded), texts
+        lines = [text for text in texts if text.startswith("loaded ")]
+        assert any(re.fullmatch(r"loaded com\.acme\.shop\.\S+ by app, [\d.]+(B|KB)", text) for text in lines), texts
         assert not any("died" in text for text in texts)
 
 

@@ -277,8 +277,8 @@ def run(command: Command, directory: Path, targets: dict[str, Target]) -> None:
     status = reader.wait()
     forms = {form(line.replace(f" [{OWN_NAME}]", "")) for line in reader.lines}
     output = "\n".join(reader.lines)
-    missing = [line for line in command.output if line.strip() and form(line) not in forms]
-    assert missing == [], f"{command.place}: {text}\nprints no such line. It prints:\n{output}"
+    lines = [line for line in command.output if line.strip() and form(line) not in forms]
+    assert lines == [], f"{command.place}: {text}\nprints no such line. It prints:\n{output}"
     expected = 2 if any(line.startswith("error") for line in command.output) else 0
     assert status == expected, f"{command.place}: {text}\n{output}"
 

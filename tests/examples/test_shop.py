@@ -61,8 +61,8 @@ def test_the_shop_has_the_name_that_the_documents_use(command: str) -> None:
         with _shop() as pid:
             name = processes.describe(pid).short_main
     else:
-        (started,) = set(re.findall(r"java -cp (\S+) ([\w.]+)", (ROOT / command).read_text()))
-        with target(17, started[1], "--rate", "1", classpath=[shop_jar()]) as shop:
+        (main_class,) = set(re.findall(r"java -cp (\S+) ([\w.]+)", (ROOT / command).read_text()))
+        with target(17, main_class[1], "--rate", "1", classpath=[shop_jar()]) as shop:
             name = processes.describe(shop.pid).short_main
     documents = ["README.md", "docs/tutorial.md", "docs/python.md", "docs/terminal.md", "examples/README.md"]
     documents += ["examples/shop.ipynb", "docs/how-to/over-night.md", "docs/how-to/other-tools.md"]

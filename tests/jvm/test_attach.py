@@ -191,9 +191,9 @@ def taken_and(number: signal.Signals) -> Callable[[Connecting], tuple[socket.soc
     take = Connecting.take
 
     def taken(connecting: Connecting) -> tuple[socket.socket, Welcome]:
-        connected = take(connecting)
+        session = take(connecting)
         os.kill(connecting.process.pid, number)
-        return connected
+        return session
 
     return taken
 
@@ -216,11 +216,11 @@ def test_a_program_that_is_killed_when_its_agent_has_called_is_said_to_have_ende
     take, killed = Launching.take, []
 
     def taken(launching: Launching) -> tuple[socket.socket, Welcome]:
-        connected = take(launching)
+        session = take(launching)
         launching.child.kill()
         launching.child.wait()
         killed.append(launching.child.pid)
-        return connected
+        return session
 
     monkeypatch.setattr(Launching, "take", taken)
     command = ["run", "-e", "Counted::step { }", "--", str(java_home(17) / "bin" / "java")]
@@ -407,13 +407,13 @@ def test_a_jvm_without_sun_misc_unsafe_says_which_module_it_lacks() -> None:
 
 
 def test_a_jar_below_a_closed_directory_is_not_readable_by_others(own_tmp: Path) -> None:
-    closed = own_tmp / "closed"
-    closed.mkdir(mode=0o700)
-    jar = closed / "agent.jar"
+    directory = own_tmp / "closed"
+    directory.mkdir(mode=0o700)
+    jar = directory / "agent.jar"
     jar.write_bytes(b"")
     jar.chmod(0o644)
     assert not attach._readable_by(jar, 65534, 65534)
-    closed.chmod(0o711)
+    directory.chmod(0o711)
     assert attach._readable_by(jar, 65534, 65534)
     jar.chmod(0o600)
     assert not attach._readable_by(jar, 65534, 65534)

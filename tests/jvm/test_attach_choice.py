@@ -84,18 +84,18 @@ def test_a_python_program_may_choose_the_way() -> None:
 def test_everything_that_looks_into_a_jvm_works_without_any_java(tmp_path: Path) -> None:
     with counted(17) as target:
         pid = str(target.pid)
-        traced = without_java(pid, "-v", "-e", "Counted::step @return { @n = count() }", "--for", "200ms")
-        assert traced.returncode == 0, traced.stderr
-        assert "ms directly, without Java: btpy finds no Java runtime with the module jdk.attach" in traced.stderr
+        trace_result = without_java(pid, "-v", "-e", "Counted::step @return { @n = count() }", "--for", "200ms")
+        assert trace_result.returncode == 0, trace_result.stderr
+        assert "ms directly, without Java: btpy finds no Java runtime with the module jdk.attach" in trace_result.stderr
         examined = without_java("doctor", pid, "--json")
         steps = {step["step"]: step for step in map(json.loads, examined.stdout.splitlines())}
         assert examined.returncode == 0, examined.stdout
         assert steps["own Java"]["detail"].startswith("not needed: btpy speaks the attach protocol itself")
-        listed = without_java("ls", pid, "java.util.ArrayList::size")
-        assert listed.returncode == 0, listed.stderr
-        assert "size()" in listed.stdout
-        planned = without_java(pid, "--plan", "-e", "java.util.ArrayList::size { @n = count() }")
-        assert planned.returncode == 0, planned.stderr
+        listing = without_java("ls", pid, "java.util.ArrayList::size")
+        assert listing.returncode == 0, listing.stderr
+        assert "size()" in listing.stdout
+        plan_result = without_java(pid, "--plan", "-e", "java.util.ArrayList::size { @n = count() }")
+        assert plan_result.returncode == 0, plan_result.stderr
         commands = tmp_path / "commands"
         commands.write_text(":quit\n")
         prompted = without_java(pid, "--repl-script", str(commands))
@@ -112,12 +112,12 @@ def test_the_environment_chooses_the_way_and_an_option_comes_first(monkeypatch: 
         result = without_java(*command)
         assert result.returncode == AttachError.exit_status
         assert "error[BT510]" in result.stderr
-        traced = without_java(*command, "--attach", "auto")
-        assert traced.returncode == 0, traced.stderr
+        trace_result = without_java(*command, "--attach", "auto")
+        assert trace_result.returncode == 0, trace_result.stderr
         monkeypatch.setenv("BTPY_ATTACH", "direct")
-        traced = without_java(*command)
-        assert traced.returncode == 0, traced.stderr
-        assert "ms directly, without Java: --attach direct" in traced.stderr
+        trace_result = without_java(*command)
+        assert trace_result.returncode == 0, trace_result.stderr
+        assert "ms directly, without Java: --attach direct" in trace_result.stderr
         monkeypatch.setenv("BTPY_ATTACH", "dirct")
         mistaken = without_java(*command)
         assert mistaken.returncode == UsageError.exit_status

@@ -217,8 +217,8 @@ def test_docker_keeps_name_and_image(tmp_path: Path) -> None:
 def test_podman_keeps_name_and_image_in_one_file(tmp_path: Path) -> None:
     proc(tmp_path, groups=GROUPS["podman"][0])
     metadata = json.dumps({"name": "web", "image-name": "localhost/shop:17", "created-at": 1700000000})
-    listed = [7, {"id": OTHER, "metadata": "{}"}, {"id": ID, "names": ["web"], "metadata": metadata}]
-    write(tmp_path, "var/lib/containers/storage/overlay-containers/containers.json", listed)
+    entries = [7, {"id": OTHER, "metadata": "{}"}, {"id": ID, "names": ["web"], "metadata": metadata}]
+    write(tmp_path, "var/lib/containers/storage/overlay-containers/containers.json", entries)
     assert read(tmp_path) == Container(ID, "podman", "web", image="localhost/shop:17")
 
 

@@ -131,8 +131,8 @@ class Grower:
         name = self._chance.choice(list(AGGREGATIONS))
         if name == "count":
             return "count()"
-        more = {"lhist": ", 0, 100, 10", "tseries": ", 1s, 60", "topk": ", 3", "sample_of": ", 3", "pctl": ", 50"}
-        return f"{name}({self._expression(NUMBER, size)}{more.get(name, '')})"
+        arguments = {"lhist": ", 0, 100, 10", "tseries": ", 1s, 60", "topk": ", 3", "sample_of": ", 3", "pctl": ", 50"}
+        return f"{name}({self._expression(NUMBER, size)}{arguments.get(name, '')})"
 
     def _call(self, function: Function, size: int) -> str:
         if not function.signatures:

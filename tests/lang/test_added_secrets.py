@@ -18,7 +18,7 @@ from tests.lang.test_redaction import redacted_with
 
 
 @pytest.mark.parametrize(
-    ("added", "names", "others"),
+    ("secret", "names", "others"),
     [
         (
             "customerNumber",
@@ -33,8 +33,8 @@ from tests.lang.test_redaction import redacted_with
         ("a.b", ["a.b", "ab", "x.ab"], ["b", "x.b"]),
     ],
 )
-def test_names(added: str, names: list[str], others: list[str]) -> None:
-    secrets = Secrets.of([added])
+def test_names(secret: str, names: list[str], others: list[str]) -> None:
+    secrets = Secrets.of([secret])
     assert [name for name in (*names, *others) if secrets.names_secret(name)] == names
     assert secrets.names_secret("password")  # the names that btpy knows are still hidden
     assert secrets.gives_secret(f"get{names[0]}")
@@ -98,7 +98,7 @@ def test_there_are_not_too_many(most: int, form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "added"),
+    ("body", "secret"),
     [
         ("print($x)", "x"),
         ("let y = $x.taxId; print(y)", "tax*"),
@@ -110,10 +110,10 @@ def test_there_are_not_too_many(most: int, form: str) -> None:
         ("@m = last($x.taxId)", "taxId"),
     ],
 )
-def test_a_script_hides_added_secrets(body: str, added: str) -> None:
+def test_a_script_hides_added_secrets(body: str, secret: str) -> None:
     script = f"A::b @entry {{ {body} }}"
     assert not redacted_with(script, NO_SECRETS)
-    assert redacted_with(script, Secrets.of([added]))
+    assert redacted_with(script, Secrets.of([secret]))
 
 
 def test_a_script_is_checked_with_added_secrets() -> None:

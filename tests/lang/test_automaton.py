@@ -111,9 +111,9 @@ def test_spellings_of_java(pattern: str, fitting: str, other: str) -> None:
     ],
 )
 def test_unsupported_expressions(pattern: str, at: int) -> None:
-    with pytest.raises(PatternError) as raised:
+    with pytest.raises(PatternError) as error:
         compile_regex(pattern)
-    assert raised.value.at == at
+    assert error.value.at == at
 
 
 def test_size_is_bounded() -> None:

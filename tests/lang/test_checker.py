@@ -47,8 +47,8 @@ def bind_first(text: str, against: typed_tree.Shape | None) -> typed_tree.BoundP
 def typed(expression: str, against: typed_tree.Shape = EVERYTHING, where: str = "@exit") -> str:
     """The tree of ``expression`` in an EXIT probe."""
     checked_program = checked(f"A::b {where} {{ let x = {expression}; @m[1] = x }}")
-    bound = bind(checked_program, checked_program.probes[0], against)
-    let = bound.body[0]
+    bound_probe = bind(checked_program, checked_program.probes[0], against)
+    let = bound_probe.body[0]
     assert isinstance(let, typed_tree.Let)
     return show(let.value)
 
@@ -94,8 +94,8 @@ def test_templates_do_not_depend_on_the_shape() -> None:
     )
     assert [template.probe for template in checked_program.templates] == [0, 0, 0, 1]
     for against in (shape(Point.RETURN, "I"), shape(Point.RETURN, "J I Ljava/lang/String;")):
-        bound = bind(checked_program, checked_program.probes[0], against)
-        first, test, last = bound.body
+        bound_probe = bind(checked_program, checked_program.probes[0], against)
+        first, test, last = bound_probe.body
         assert isinstance(first, typed_tree.Emit)
         assert isinstance(test, typed_tree.If)
         assert isinstance(test.then[0], typed_tree.Emit)
@@ -131,9 +131,9 @@ def test_args_go_last_and_their_slot_stands_for_the_rest() -> None:
     assert rest == Slot(1, ANY, rest=True)
     assert text == " "
     assert tid == Slot(0, LONG)
-    bound = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, "I Z"))
-    assert isinstance(bound.body[0], typed_tree.Emit)
-    assert [show(value) for value in bound.body[0].values] == [
+    bound_probe = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, "I Z"))
+    assert isinstance(bound_probe.body[0], typed_tree.Emit)
+    assert [show(value) for value in bound_probe.body[0].values] == [
         "(AmbientValue:long tid)",
         "<arg0:I>:int",
         "<arg1:Z>:boolean",
@@ -144,8 +144,8 @@ def test_site_facts_are_not_shipped() -> None:
     checked_program = checked('A::b { print(cls, line, probe); emit("e", m=method) }')
     slots = [part for template in checked_program.templates for part in template.parts if isinstance(part, Slot)]
     assert [slot.value for slot in slots] == [SiteFact.CLS, SiteFact.LINE, SiteFact.PROBE, SiteFact.METHOD]
-    bound = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY))
-    assert [statement.values for statement in bound.body if isinstance(statement, typed_tree.Emit)] == [(), ()]
+    bound_probe = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY))
+    assert [statement.values for statement in bound_probe.body if isinstance(statement, typed_tree.Emit)] == [(), ()]
 
 
 def test_a_let_hides_no_site_fact_but_a_parameter_does() -> None:
@@ -217,15 +217,15 @@ def test_a_timer_has_its_period_in_nanoseconds() -> None:
 def test_thrown_needs_the_exception_even_if_the_body_does_not() -> None:
     checked_program = checked('@OnMethod(class="A", location=[RETURN, THROW(type="a.E")]) { print(1) }')
     thrown = bind(checked_program, checked_program.probes[0], shape(Point.THROW))
-    returned = bind(checked_program, checked_program.probes[0], shape(Point.RETURN))
+    bound_probe = bind(checked_program, checked_program.probes[0], shape(Point.RETURN))
     assert (thrown.thrown, [input_.kind.value for input_ in thrown.inputs]) == ("a.E", ["exception"])
-    assert (returned.thrown, returned.inputs) == (None, ())
+    assert (bound_probe.thrown, bound_probe.inputs) == (None, ())
 
 
 def test_outermost_is_depth_0_and_the_predicate() -> None:
     checked_program = checked('@OnMethod(class="A") @Outermost when tid > 1 { }')
-    bound = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY))
-    assert show(bound.predicate) == (
+    bound_probe = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY))
+    assert show(bound_probe.predicate) == (
         "(Logical:boolean && (Binary:boolean == <depth0:I>:int 0:int) "
         "(Binary:boolean > (AmbientValue:long tid) 1:long))"
     )
@@ -395,32 +395,34 @@ def test_code_that_depends_on_the_method_is_accepted_before_binding() -> None:
 
 def test_a_nullable_value_in_a_condition_is_checked_when_it_fires() -> None:
     checked_program = checked('A::b when contains($text, "a") { }')
-    bound = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, "Ljava/lang/String;", names="text"))
-    assert isinstance(bound.predicate, typed_tree.Convert)
-    assert bound.predicate.type == BOOLEAN
+    bound_probe = bind(
+        checked_program, checked_program.probes[0], shape(Point.ENTRY, "Ljava/lang/String;", names="text")
+    )
+    assert isinstance(bound_probe.predicate, typed_tree.Convert)
+    assert bound_probe.predicate.type == BOOLEAN
 
 
 def test_retval_where_there_is_none() -> None:
     assert errors_of("A::b @return { print(retval) }", shape(Point.RETURN)) == ["BT205"]
     checked_program = checked("A::b @exit { print(retval) }")
-    bound = bind(checked_program, checked_program.probes[0], shape(Point.THROW, returns="I"))
-    assert isinstance(bound.body[0], typed_tree.Emit)
-    assert show(bound.body[0].values[0]) == "None:any"
-    assert bound.inputs == ()
+    bound_probe = bind(checked_program, checked_program.probes[0], shape(Point.THROW, returns="I"))
+    assert isinstance(bound_probe.body[0], typed_tree.Emit)
+    assert show(bound_probe.body[0].values[0]) == "None:any"
+    assert bound_probe.inputs == ()
 
 
 def test_self_in_a_static_method_is_null() -> None:
     checked_program = checked("A::b { @m[self] = 1 }")
-    bound = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, static=True))
-    assert bound.inputs == ()
+    bound_probe = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, static=True))
+    assert bound_probe.inputs == ()
 
 
 def test_parameters_without_names() -> None:
     assert errors_of("A::b { print($x) }", shape(Point.ENTRY, "I")) == ["BT112"]
     checked_program = checked('@OnMethod(class="A") probe b(int x) { print($x, x, arg0) }')
-    bound = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, "I"))
-    assert [show(value) for value in bound.body[0].values] == ["<arg0:I>:int"] * 3  # type: ignore[union-attr]
-    assert len(bound.inputs) == 1
+    bound_probe = bind(checked_program, checked_program.probes[0], shape(Point.ENTRY, "I"))
+    assert [show(value) for value in bound_probe.body[0].values] == ["<arg0:I>:int"] * 3  # type: ignore[union-attr]
+    assert len(bound_probe.inputs) == 1
 
 
 def test_probe_parameters_must_fit() -> None:
@@ -433,19 +435,19 @@ def test_probe_parameters_must_fit() -> None:
 
 def test_entry_is_computed_once_for_the_same_expression() -> None:
     checked_program = checked("A::b @return { print(entry($x.y), entry($x.y), entry(depth)) }")
-    bound = bind(checked_program, checked_program.probes[0], shape(Point.RETURN, "Ljava/lang/Object;", names="x"))
-    assert [show(entry.value) for entry in bound.entries] == [
+    bound_probe = bind(checked_program, checked_program.probes[0], shape(Point.RETURN, "Ljava/lang/Object;", names="x"))
+    assert [show(entry.value) for entry in bound_probe.entries] == [
         "(FieldValue:any <arg0:Object>:java.lang.Object y)",
         "<depth0:I>:int",
     ]
-    assert [input_.kind.value for input_ in bound.inputs] == ["entry", "entry"]
-    assert [input_.descriptor for input_ in bound.inputs] == ["Ljava/lang/Object;", "I"]
+    assert [input_.kind.value for input_ in bound_probe.inputs] == ["entry", "entry"]
+    assert [input_.descriptor for input_ in bound_probe.inputs] == ["Ljava/lang/Object;", "I"]
 
 
 def test_keys_are_long_double_boolean_or_references() -> None:
     checked_program = checked("A::b { @m[$i, $c, $z, $d, $text, null, cls, line] = count() }")
-    bound = bind(checked_program, checked_program.probes[0], EVERYTHING)
-    assert show(bound.body[0]) == (
+    bound_probe = bind(checked_program, checked_program.probes[0], EVERYTHING)
+    assert show(bound_probe.body[0]) == (
         "(Aggregate 0 [(Convert:long <arg4:I>:int) (Convert:any <arg1:C>:char) <arg0:Z>:boolean <arg7:D>:double "
         "<arg8:Object>:string None:any (SiteValue:string cls) (Convert:long (SiteValue:int line))] None False)"
     )

@@ -55,8 +55,8 @@ def test_of_a_long_line_the_part_around_the_mark_is_shown() -> None:
 
 def test_a_mistake_again_in_the_same_line_is_counted() -> None:
     source = Source("a.bt", "b;b;b;")
-    again = [Diagnostic("BT101", "unknown", Label(Span(source, at, at + 1))) for at in (0, 2, 4)]
-    assert "= note: 2 more in line 1" in render_all(again)
+    diagnostics = [Diagnostic("BT101", "unknown", Label(Span(source, at, at + 1))) for at in (0, 2, 4)]
+    assert "= note: 2 more in line 1" in render_all(diagnostics)
 
 
 def test_tabs_stop_every_four_columns() -> None:
@@ -185,9 +185,9 @@ def test_any_labels_on_any_text_can_be_drawn(text: str, marks: list[tuple[int, i
 def test_a_mistake_that_is_made_again_is_shown_once() -> None:
     source = Source("a.bt", "durration\nb\ndurration, durration\nc durration")
     starts = [at.start() for at in re.finditer("durration", source.text)]
-    again = [Diagnostic("BT101", "unknown", Label(Span(source, at, at + 9))) for at in starts]
+    diagnostics = [Diagnostic("BT101", "unknown", Label(Span(source, at, at + 9))) for at in starts]
     other = Diagnostic("BT101", "unknown", Label(Span(source, 10, 11)))
-    text = render_all([again[0], other, *again[1:]])
+    text = render_all([diagnostics[0], other, *diagnostics[1:]])
     assert text.count("error[BT101]") == 2
     assert "a.bt:1:1" in text
     assert "a.bt:2:1" in text

@@ -14,15 +14,15 @@ from btpy.model.source import Source
 CALLS = re.compile(r"\b([a-z_]\w*)\(")
 
 
-@pytest.mark.parametrize("written", sorted(set(foreign_names.NAMES.values())))
-def test_values_in_place_of_names_can_be_printed(written: str) -> None:
-    point = "throw" if written == "exception" else "return"
-    assert check_source(Source("a.bt", f"A::b @{point} {{ print({written}) }}")).probes
+@pytest.mark.parametrize("text", sorted(set(foreign_names.NAMES.values())))
+def test_values_in_place_of_names_can_be_printed(text: str) -> None:
+    point = "throw" if text == "exception" else "return"
+    assert check_source(Source("a.bt", f"A::b @{point} {{ print({text}) }}")).probes
 
 
-@pytest.mark.parametrize("written", sorted({*foreign_names.FUNCTIONS.values(), *foreign_names.FUNCTION_FORMS.values()}))
-def test_functions_that_are_suggested_exist(written: str) -> None:
-    assert set(CALLS.findall(written)) <= {*FUNCTIONS, *AGGREGATIONS}
+@pytest.mark.parametrize("text", sorted({*foreign_names.FUNCTIONS.values(), *foreign_names.FUNCTION_FORMS.values()}))
+def test_functions_that_are_suggested_exist(text: str) -> None:
+    assert set(CALLS.findall(text)) <= {*FUNCTIONS, *AGGREGATIONS}
 
 
 def test_no_form_of_btpy_is_called_a_form_of_another_tool() -> None:

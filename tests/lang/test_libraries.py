@@ -49,9 +49,9 @@ class Files:
         return check_source(self.source(text), Libraries(search), arguments)
 
     def errors(self, text: str, *search: Path) -> list[Diagnostic]:
-        with pytest.raises(ScriptError) as raised:
+        with pytest.raises(ScriptError) as error:
             self.check(text, *search)
-        return list(raised.value.diagnostics)
+        return list(error.value.diagnostics)
 
 
 @pytest.fixture
@@ -151,8 +151,8 @@ def test_parameters_of_the_command_line(files: Files, type_: str, text: str, val
     assert program.parameters[0].type == type_
     spelled = {"duration": "ns", "bytes": "B"}.get(type_, "")
     constant = f'"{value}"' if type_ == "string" else str(value).lower() + spelled
-    checked = f'param p: {type_}; @OnEnd {{ static_check(p == {constant}, "another value"); }}'
-    files.check(checked, p=text)
+    script = f'param p: {type_}; @OnEnd {{ static_check(p == {constant}, "another value"); }}'
+    files.check(script, p=text)
 
 
 @pytest.mark.parametrize(
@@ -170,10 +170,10 @@ def test_parameters_of_the_command_line(files: Files, type_: str, text: str, val
     ],
 )
 def test_unfit_parameters_of_the_command_line(files: Files, type_: str, text: str) -> None:
-    with pytest.raises(UsageError) as raised:
+    with pytest.raises(UsageError) as error:
         files.check(f'param p: {type_} "what it is"; A::b {{ print(p) }}', p=text)
-    assert str(raised.value).startswith("--p must be a")
-    assert f"--p {type_.upper()}  what it is" in raised.value.help
+    assert str(error.value).startswith("--p must be a")
+    assert f"--p {type_.upper()}  what it is" in error.value.help
 
 
 def test_a_parameter_without_default_must_be_given(files: Files) -> None:

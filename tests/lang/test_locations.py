@@ -34,16 +34,16 @@ def values(location: str, what: str, against: Shape) -> list[str]:
     return [show(value) for value in emit.values]  # type: ignore[union-attr]
 
 
-def at(point: Point, offered: OperationShape | None = None, **more: object) -> Shape:
-    return shape(point, operation=offered, **more)  # type: ignore[arg-type]
+def at(point: Point, operation_shape: OperationShape | None = None, **options: object) -> Shape:
+    return shape(point, operation=operation_shape, **options)  # type: ignore[arg-type]
 
 
 def test_every_point_belongs_to_one_location() -> None:
-    written = [row for row in LOCATIONS.values() if row.name != "EXIT"]
-    points = [point for row in written for item in (row, row.after) if item is not None for point in item.points]
+    rows = [row for row in LOCATIONS.values() if row.name != "EXIT"]
+    points = [point for row in rows for item in (row, row.after) if item is not None for point in item.points]
     assert sorted(points, key=lambda point: point.name) == sorted(Point, key=lambda point: point.name)
     assert set(PLACE_OF_POINT) == set(Point)
-    for row in written:
+    for row in rows:
         for item in (row, row.after):
             if item is not None:
                 assert {PLACE_OF_POINT[point] for point in item.points} == {item.place}
@@ -131,8 +131,8 @@ def test_the_places_of_a_point_are_those_of_its_parts() -> None:
 
 
 def test_calls() -> None:
-    offered = operation("La/B;", "I Ljava/lang/String; J", "D")
-    before = at(Point.CALL_BEFORE, offered, parameters="I", names="x")
+    operation_shape = operation("La/B;", "I Ljava/lang/String; J", "D")
+    before = at(Point.CALL_BEFORE, operation_shape, parameters="I", names="x")
     assert values("call", "target, targs[0], targs[2], arg0", before) == [
         "<target0:Object>:a.B",
         "<targ0:I>:int",
@@ -141,8 +141,8 @@ def test_calls() -> None:
     ]
     assert values("call", "targs", before) == ["<targ0:I>:int", "<targ1:Object>:string", "<targ2:J>:long"]
     after = "call(when=AFTER)"
-    returned, thrown = at(Point.CALL_RETURN, offered), at(Point.CALL_THROW, offered)
-    assert values(after, "retval, exception, duration", returned) == [
+    return_shape, thrown = at(Point.CALL_RETURN, operation_shape), at(Point.CALL_THROW, operation_shape)
+    assert values(after, "retval, exception, duration", return_shape) == [
         "<retval0:D>:double",
         "None:object",
         "<duration0:J>:duration",
@@ -197,12 +197,12 @@ def test_fields_and_elements() -> None:
 
 
 def test_types_exceptions_and_monitors() -> None:
-    tested = operation("Ljava/lang/Object;", value="Z")
-    assert values("instanceof", "target, retval", at(Point.INSTANCEOF, tested)) == [
+    test = operation("Ljava/lang/Object;", value="Z")
+    assert values("instanceof", "target, retval", at(Point.INSTANCEOF, test)) == [
         "<target0:Object>:java.lang.Object",
         "<retval0:Z>:boolean",
     ]
-    assert values("cast", "target", at(Point.CAST, tested)) == ["<target0:Object>:java.lang.Object"]
+    assert values("cast", "target", at(Point.CAST, test)) == ["<target0:Object>:java.lang.Object"]
     for location, point in (("raise", Point.RAISE), ("catch", Point.CATCH)):
         assert values(location, "exception", at(point, operation())) == ["<exception0:Object>:object"]
     monitor = operation("Ljava/lang/Object;")
@@ -217,8 +217,11 @@ def test_types_exceptions_and_monitors() -> None:
 @pytest.mark.parametrize(("location", "point"), [("raise", Point.RAISE), ("catch", Point.CATCH)])
 def test_a_type_of_exceptions_tests_the_exception(location: str, point: Point) -> None:
     checked_program = checked(f"A::b @{location}(+a.E) {{ print(1) }}")
-    bound = bind(checked_program, checked_program.probes[0], at(point, operation()))
-    assert (bound.thrown, [show_input(input_) for input_ in bound.inputs]) == ("+a.E", ["exception0:Object"])
+    bound_probe = bind(checked_program, checked_program.probes[0], at(point, operation()))
+    assert (bound_probe.thrown, [show_input(input_) for input_ in bound_probe.inputs]) == (
+        "+a.E",
+        ["exception0:Object"],
+    )
 
 
 def test_facts_of_operations_are_not_shipped() -> None:
@@ -227,8 +230,8 @@ def test_facts_of_operations_are_not_shipped() -> None:
         "template 0 of probe 0: print {target_class string} ' ' {target_method string}",
         "template 1 of probe 1: print {field string}",
     ]
-    bound = bind(checked_program, checked_program.probes[0], at(Point.CALL_BEFORE, operation()))
-    assert bound.inputs == ()
+    bound_probe = bind(checked_program, checked_program.probes[0], at(Point.CALL_BEFORE, operation()))
+    assert bound_probe.inputs == ()
 
 
 def evaluate(node: object, lengths: list[int]) -> int:
@@ -262,9 +265,9 @@ def evaluate(node: object, lengths: list[int]) -> int:
 )
 def test_size_of_arrays(lengths: list[int], element_size: int, bytes_: int) -> None:
     checked_program = checked("A::b @newarray { print(size, length) }")
-    offered = operation("[I", element_size=element_size, dimensions=len(lengths))
-    bound = bind(checked_program, checked_program.probes[0], at(Point.NEWARRAY, offered))
-    (emit,) = bound.body
+    operation_shape = operation("[I", element_size=element_size, dimensions=len(lengths))
+    bound_probe = bind(checked_program, checked_program.probes[0], at(Point.NEWARRAY, operation_shape))
+    (emit,) = bound_probe.body
     size, length = emit.values  # type: ignore[union-attr]
     assert (str(size.type), evaluate(size, lengths)) == ("bytes", bytes_)
     assert show(length) == "<length0:I>:int"
@@ -297,10 +300,10 @@ def test_a_parameter_of_the_probe_has_its_entry_value_at_a_line() -> None:
     checked_program = checked(
         '@OnMethod(class="A", location=LINE(3)) probe p(int count) { print(count, $count, $total) }'
     )
-    bound = bind(
+    bound_probe = bind(
         checked_program, checked_program.probes[0], at(Point.LINE, parameters="I", variables="count I total D")
     )
-    assert [show_input(input_) for input_ in bound.inputs] == ["arg0:I", "variable1:D"]
+    assert [show_input(input_) for input_ in bound_probe.inputs] == ["arg0:I", "variable1:D"]
 
 
 def test_all_variables_at_a_line() -> None:
@@ -310,8 +313,8 @@ def test_all_variables_at_a_line() -> None:
         "template 1 of probe 0: emit 'here' {all=0… any} {at=line int}",
     ]
     against = at(Point.LINE, variables="count I apiToken Ljava/lang/String;", absent="later")
-    bound = bind(checked_program, checked_program.probes[0], against)
-    print_values, emitted = ([show(value) for value in item.values] for item in bound.body)  # type: ignore[union-attr]
+    bound_probe = bind(checked_program, checked_program.probes[0], against)
+    print_values, emitted = ([show(value) for value in item.values] for item in bound_probe.body)  # type: ignore[union-attr]
     pairs = ["'count':string", "<variable0:I>:int", "'apiToken':string", f"{REDACTED!r}:string"]
     assert print_values == ["<depth0:I>:int", *pairs]
     assert emitted == pairs
@@ -323,7 +326,7 @@ def test_all_variables_at_a_line() -> None:
         True,
         False,
     ]
-    assert [show_input(input_) for input_ in bound.inputs] == ["depth0:I", "variable0:I"]
+    assert [show_input(input_) for input_ in bound_probe.inputs] == ["depth0:I", "variable0:I"]
 
 
 def test_secrets_are_those_of_the_runtime() -> None:

@@ -40,8 +40,8 @@ def _is_hidden(text: str, permissions: Permissions) -> bool:
 
 
 def _shown(program: Program, host: Probe) -> Iterator[typed_tree.Expr]:
-    bound = bind(program, host, shape(Point.ENTRY, "Ljava/lang/String; Ljava/lang/Object;", "V", "password x"))
-    pending: list[object] = [bound.body]
+    bound_probe = bind(program, host, shape(Point.ENTRY, "Ljava/lang/String; Ljava/lang/Object;", "V", "password x"))
+    pending: list[object] = [bound_probe.body]
     while pending:
         match pending.pop(0):
             case Emit(values=values) if values:
@@ -113,8 +113,8 @@ RETURNED = ["print(retval)", "let x = retval; print(x)", "@m[retval] = count()",
 def test_the_result_of_a_method_with_the_name_of_a_secret(body: str) -> None:
     checked_program = check_source(Source("probe.bt", f"A::b @return {{ {body} }}"))
     for secret in (True, False):
-        offered = replace(shape(Point.RETURN, "", "Ljava/lang/String;"), secret_result=secret)
-        body_text = repr(bind(checked_program, checked_program.probes[0], offered).body)
+        return_shape = replace(shape(Point.RETURN, "", "Ljava/lang/String;"), secret_result=secret)
+        body_text = repr(bind(checked_program, checked_program.probes[0], return_shape).body)
         assert (REDACTED in body_text) == secret
 
 

@@ -40,8 +40,8 @@ def answers(text: str, *, against_shop: bool) -> list[Diagnostic]:
         return list(error.diagnostics)
     if not against_shop:
         return list(program.warnings)
-    matching, _ = shop().match(program)
-    return [*together(matching.problems), *matching.missing.values(), *matching.warnings]
+    match, _ = shop().match(program)
+    return [*together(match.problems), *match.missing.values(), *match.warnings]
 
 
 def words(diagnostic: Diagnostic) -> str:

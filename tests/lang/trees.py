@@ -163,16 +163,16 @@ def _operation_text(pattern: OperationPattern | None) -> str:
     return " ".join([*texts, *lines]) or "any"
 
 
-def show_bound(bound: BoundProbe) -> str:
-    rows = ["inputs " + " ".join(map(show_input, bound.inputs))]
+def show_bound(bound_probe: BoundProbe) -> str:
+    rows = ["inputs " + " ".join(map(show_input, bound_probe.inputs))]
     rows += [
         f"entry {entry.index} [{' '.join(map(show_input, entry.inputs))}] {show(entry.value)}"
-        for entry in bound.entries
+        for entry in bound_probe.entries
     ]
-    if bound.thrown is not None:
-        rows.append(f"thrown {bound.thrown}")
-    if bound.predicate is not None:
-        rows.append(f"when {show(bound.predicate)}")
-    if bound.locals_:
-        rows.append("locals " + " ".join("Object" if local == OBJECT else local for local in bound.locals_))
-    return "\n".join(row.rstrip() for row in [*rows, *map(show, bound.body)]) + "\n"
+    if bound_probe.thrown is not None:
+        rows.append(f"thrown {bound_probe.thrown}")
+    if bound_probe.predicate is not None:
+        rows.append(f"when {show(bound_probe.predicate)}")
+    if bound_probe.locals_:
+        rows.append("locals " + " ".join("Object" if local == OBJECT else local for local in bound_probe.locals_))
+    return "\n".join(row.rstrip() for row in [*rows, *map(show, bound_probe.body)]) + "\n"

@@ -45,15 +45,15 @@ def check(records: list[dict[str, Any]]) -> dict[str, Any]:
     prints = sum(record["type"] == "printf" for record in records)
     assert end["produced"] == end["delivered"] + end["dropped"], end
     assert end["delivered"] == prints
-    lost: Counter[tuple[str, str]] = Counter()
+    losses: Counter[tuple[str, str]] = Counter()
     for record in records:
         if record["type"] == "lost":
-            lost[record["probe"], record["cause"]] += record["count"]
+            losses[record["probe"], record["cause"]] += record["count"]
     for probe in end["probes"]:
         assert probe["produced"] == probe["delivered"] + sum(probe["dropped"].values()), probe
         assert probe["fired"] == probe["produced"], probe
         for cause, count in probe["dropped"].items():
-            assert lost[probe["probe"], cause] == count, probe
+            assert losses[probe["probe"], cause] == count, probe
     return end
 
 

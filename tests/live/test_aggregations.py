@@ -131,11 +131,11 @@ def test_every_kind(jdk: int) -> None:
 @all_jdks_and_8
 def test_sampled_probes_weight_their_counts(jdk: int) -> None:
     with counted(jdk) as target, Session.attach(target.pid) as session:
-        checked = program(SAMPLED)
-        assert {map_.name: map_.estimated for map_ in checked.maps} == dict.fromkeys(
+        checked_program = program(SAMPLED)
+        assert {map_.name: map_.estimated for map_ in checked_program.maps} == dict.fromkeys(
             ("calls", "sum", "hist", "entered", "left"), str(EVERY)
         )
-        session.deployer.load(checked)
+        session.deployer.load(checked_program)
         target.send(f"call {CALLS}")
         target.wait_for("called")
         session.departure.restore()

@@ -171,4 +171,4 @@ def test_text_tables_and_columns_say_that_hits_were_skipped(tmp_path: Path) -> N
         if format_ in ("csv", "tsv"):
             rows = [row.split("," if format_ == "csv" else "\t") for row in output.splitlines()[1:]]
             assert rows
-            assert all(int(skipped) > 0 and float(low) >= 0 for *_, skipped, low, _ in rows)
+            assert all(int(skips) > 0 and float(low) >= 0 for *_, skips, low, _ in rows)

@@ -162,8 +162,8 @@ def test_bodies_on_threads_of_btpy_carry_nothing() -> None:
 
 
 def _templates(source: str, permissions: Permissions) -> list[list[str | None]]:
-    checked = check_source(Source("test.bt", source), permissions=permissions)
+    checked_program = check_source(Source("test.bt", source), permissions=permissions)
     return [
         [part.label for part in template.parts if isinstance(part, Slot) and part.carried]
-        for template in checked.templates
+        for template in checked_program.templates
     ]

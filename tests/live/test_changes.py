@@ -213,9 +213,9 @@ def test_thread_variables_and_maps_are_those_of_the_scripts_before() -> None:
         results = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert results["seen"] == {(True,): Count(CALLS)}
         assert results["turns"][()].number == CALLS  # type: ignore[union-attr]
-        with pytest.raises(ScriptError) as raised:
+        with pytest.raises(ScriptError) as error:
             extended(session, 'Traffic::serve @entry { thread.last = "text"; @seen[true] = sum(1); }')
-        assert [diagnostic.code for diagnostic in raised.value.diagnostics] == ["BT203", "BT203"]
+        assert [diagnostic.code for diagnostic in error.value.diagnostics] == ["BT203", "BT203"]
 
 
 def test_a_subscriber_goes_without_its_host(tmp_path: Path) -> None:
@@ -271,11 +271,11 @@ def test_classes_that_are_loaded_meanwhile_count_every_call_once() -> None:
             session.deployer.load(extended(session, text, old), replacing=old)
         assert storm.wait_for("ran ") == f"ran {THREADS * classes}"
         maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
-        matching = [f"G{number:04d}" for number in range(7, classes, 10)]
-        assert maps["by"] == {(name, method): Count(THREADS) for name in matching for method in ("<init>", "run")}
+        names = [f"G{number:04d}" for number in range(7, classes, 10)]
+        assert maps["by"] == {(name, method): Count(THREADS) for name in names for method in ("<init>", "run")}
         program = session.deployer.program
         assert program is not None
-        assert session.deployer.remove([probe.id for probe in program.active]) == len(matching)
+        assert session.deployer.remove([probe.id for probe in program.active]) == len(names)
         assert session.departure.detach().woven == 0
 
 

@@ -95,10 +95,10 @@ def test_three_sessions_weave_a_class_while_it_is_loaded(tmp_path: Path) -> None
         sessions = [Session.attach(jvm.pid) for _ in SCRIPTS]
         for session, script in zip(sessions, SCRIPTS, strict=True):
             session.deployer.load(program(script), missing="ignore")
-        fired = (13, 13, 2)
+        counts = (13, 13, 2)
         for turn, at in enumerate((1, 0, 2), 1):
             assert asked(jvm, "call 13") == CALLED_13
-            assert counted(sessions[at]) == turn * fired[at]
+            assert counted(sessions[at]) == turn * counts[at]
             assert sessions[at].departure.detach().clean
         assert asked(jvm, "call 13") == CALLED_13
 

@@ -178,17 +178,17 @@ def test_a_library_that_is_loaded_after_the_probe_is_found() -> None:
     with program(17, "SdkSpans", SDK, "late") as jvm, btpy.attach(jvm.pid) as session:
         session.add(f"SdkSpans{SPANS}")
         jvm.send()
-        begun = False
+        is_found = False
         for event in session.events(timeout=60):
             event_values = dict(event.values)
-            if begun:
+            if is_found:
                 assert event_values["trace"] == event_values["expected"]
             else:
                 assert event_values["trace"] in (None, event_values["expected"])
             if event_values["trace"] is not None:
-                if begun:
+                if is_found:
                     break
-                begun = True
+                is_found = True
         jvm.send()
 
 

@@ -103,7 +103,7 @@ def exemplars(receiver: Backend, name: str) -> Iterator[tuple[dict[str, object],
 
 
 def test_every_exemplar_has_the_trace_of_its_sample(tmp_path: Path) -> None:
-    begun = time.time_ns()
+    start = time.time_ns()
     with backend() as receiver, orders() as shop, ExitStack() as stack:
         tracer = started(stack, shop.pid, "--with", "trace", "-o", receiver.url)
         shop.send()
@@ -114,7 +114,7 @@ def test_every_exemplar_has_the_trace_of_its_sample(tmp_path: Path) -> None:
         for key, key_exemplars in exemplars(receiver, "btpy.amounts"):
             for exemplar in key_exemplars:
                 check(exemplar.as_int, exemplar.trace_id.hex(), exemplar.span_id.hex())
-                assert begun - CLOCKS_NANOS < exemplar.time_unix_nano < time.time_ns() + CLOCKS_NANOS
+                assert start - CLOCKS_NANOS < exemplar.time_unix_nano < time.time_ns() + CLOCKS_NANOS
                 assert AMOUNTS[exemplar.as_int] % 2 == (0 if key["even"] else 1)
             assert len({exemplar.as_int.bit_length() for exemplar in key_exemplars}) == len(key_exemplars)
             sizes += [exemplar.as_int.bit_length() for exemplar in key_exemplars]
@@ -125,8 +125,8 @@ def test_every_exemplar_has_the_trace_of_its_sample(tmp_path: Path) -> None:
             for exemplar in all_found:
                 amount = exemplar.as_int if factor == 1 else round(exemplar.as_double * factor)
                 check(amount, exemplar.trace_id.hex(), exemplar.span_id.hex())
-        sent = [exemplar.trace_id for _, group in exemplars(receiver, "btpy.amounts") for exemplar in group]
-        assert len(set(sent)) == len(sent), "each is reported once"
+        trace_ids = [exemplar.trace_id for _, group in exemplars(receiver, "btpy.amounts") for exemplar in group]
+        assert len(set(trace_ids)) == len(trace_ids), "each is reported once"
         assert receiver.last("btpy.n").sum.data_points[0].as_int == ORDERS
 
         receiver.reports.clear()

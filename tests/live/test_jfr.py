@@ -142,9 +142,9 @@ def test_on_java_8(tmp_path: Path) -> None:
 def test_a_jvm_without_the_module_refuses_the_script(jdk: int) -> None:
     flags = ["--limit-modules", "java.base,java.instrument,jdk.unsupported"]
     with program(jdk, "7", "11", flags=flags) as jvm, btpy.attach(jvm.pid) as session:
-        with pytest.raises(UsageError, match=r"this JVM has no module jdk\.jfr") as raised_error:
+        with pytest.raises(UsageError, match=r"this JVM has no module jdk\.jfr") as error:
             session.add(SCRIPT)
-        assert any("--add-modules jdk.jfr" in line for line in raised_error.value.help)
+        assert any("--add-modules jdk.jfr" in line for line in error.value.help)
         next_round(jvm, "7")
         session.add("FlightOrders::order { @orders = count() }")
         next_round(jvm, "11")

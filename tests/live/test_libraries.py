@@ -54,7 +54,7 @@ def called(target: Target, calls: int = CALLS) -> None:
 
 @all_jdks
 def test_subscribers_share_one_probe_and_count_for_themselves(jdk: int, library: Path) -> None:
-    checked = program(
+    checked_program = program(
         library,
         """
         import steps;
@@ -69,27 +69,27 @@ def test_subscribers_share_one_probe_and_count_for_themselves(jdk: int, library:
         """,
     )
     with counted(jdk, "-Xverify:all") as target, Session.attach(target.pid) as session:
-        deployment = session.deployer.load(checked)
-        assert {probe.name for probe in checked.probes} == {"steps.begin", "steps.step", "failed", "all", "end"}
+        deployment = session.deployer.load(checked_program)
+        assert {probe.name for probe in checked_program.probes} == {"steps.begin", "steps.step", "failed", "all", "end"}
         assert len(deployment.sites) == 3
         called(target)
-        failed = next(probe.id for probe in checked.probes if probe.name == "failed")
+        probe_id = next(probe.id for probe in checked_program.probes if probe.name == "failed")
         result = values_until(session, lambda result: len(result) == len(THROWN))
-        assert result == [(failed, (number, None, f"refused {number}")) for number in THROWN]
+        assert result == [(probe_id, (number, None, f"refused {number}")) for number in THROWN]
         maps = {content.map.title: dict(content.entries) for content in session.delivery.snapshot()}
         assert maps["@all"] == maps["steps.@steps"] == maps["steps.@done"] == {(): Count(CALLS)}
         results = [3 + number for number in RETURNED]
         assert maps["@twice"] == {(2 * n + (2 * n > 1000),): Count(1) for n in results}
         receipt = session.departure.detach()
         assert receipt.clean
-        fired = {checked.probes[account.probe].name: bool(account.fired) for account in receipt.accounts}
-        assert fired == dict.fromkeys(fired, True)
-        produced = {checked.probes[account.probe].name: account.produced for account in receipt.accounts}
+        firings = {checked_program.probes[account.probe].name: bool(account.fired) for account in receipt.accounts}
+        assert firings == dict.fromkeys(firings, True)
+        produced = {checked_program.probes[account.probe].name: account.produced for account in receipt.accounts}
         assert produced == {"steps.begin": 0, "steps.step": 0, "failed": len(THROWN), "all": 0, "end": 0}
 
 
 def test_a_subscriber_that_fails_fails_alone(library: Path) -> None:
-    checked = program(
+    checked_program = program(
         library,
         """
         import steps;
@@ -103,37 +103,39 @@ def test_a_subscriber_that_fails_fails_alone(library: Path) -> None:
         """,
     )
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.deployer.load(checked)
+        session.deployer.load(checked_program)
         called(target, 101)
         maps = {content.map.title: dict(content.entries) for content in session.delivery.snapshot()}
         assert maps["@before"] == maps["@good"] == maps["steps.@done"] == {(): Count(101)}
         assert maps.get("@after", {}) in ({}, {(): Count(0)})
         session.departure.detach()
         failures = [failure for item in items(session) if isinstance(item, Errors) for failure in item.failures]
-        assert {checked.probes[failure.probe].name for failure in failures} == {"bad"}
+        assert {checked_program.probes[failure.probe].name for failure in failures} == {"bad"}
         assert {failure.kind for failure in failures} == {ErrorKind.DIV_ZERO}
         assert sum(failure.count for failure in failures) == 101
         (position,) = {failure.position for failure in failures}
-        place = Span.unpack(checked.sources, position)
-        assert place.source is checked.source
+        place = Span.unpack(checked_program.sources, position)
+        assert place.source is checked_program.source
         assert place.text == "1 / (event.number - event.number)"
 
 
 def test_errors_in_a_library_tell_its_file(library: Path) -> None:
     library.write_text(LIBRARY.replace("@done = count();", "@done = max(1 / ($number - $number));"))
-    checked = program(library, "import steps; @OnProbe(steps.step) { @n = count(); } @OnEnd { print(steps.@done); }")
+    checked_program = program(
+        library, "import steps; @OnProbe(steps.step) { @n = count(); } @OnEnd { print(steps.@done); }"
+    )
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.deployer.load(checked)
+        session.deployer.load(checked_program)
         called(target, 11)
         session.departure.detach()
         failures = [failure for item in items(session) if isinstance(item, Errors) for failure in item.failures]
         (position,) = {failure.position for failure in failures}
-        place = Span.unpack(checked.sources, position)
+        place = Span.unpack(checked_program.sources, position)
         assert (place.source.name, place.text) == (str(library), "1 / ($number - $number)")
 
 
 def test_a_subscriber_is_disabled_alone(library: Path) -> None:
-    checked = program(
+    checked_program = program(
         library,
         """
         import steps;
@@ -141,9 +143,9 @@ def test_a_subscriber_is_disabled_alone(library: Path) -> None:
         @OnProbe(steps.step) probe two { @two = count(); }
         """,
     )
-    ids = {probe.name: probe.id for probe in checked.probes}
+    ids = {probe.name: probe.id for probe in checked_program.probes}
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.deployer.load(checked)
+        session.deployer.load(checked_program)
         called(target, 13)
         session.agent.enable(ids["one"], False)
         called(target, 17)
@@ -156,9 +158,9 @@ def test_a_subscriber_is_disabled_alone(library: Path) -> None:
 
 
 def test_parameters_of_an_import_are_constants_of_the_handler(library: Path) -> None:
-    checked = program(library, "import steps(every=3); @OnProbe(steps.step) { @n = count(); }")
+    checked_program = program(library, "import steps(every=3); @OnProbe(steps.step) { @n = count(); }")
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.deployer.load(checked)
+        session.deployer.load(checked_program)
         called(target)
         maps = {content.map.title: dict(content.entries) for content in session.delivery.snapshot()}
         assert maps["@n"] == {(): Count(len(range(0, CALLS, 3)))}
@@ -168,11 +170,11 @@ def test_parameters_of_an_import_are_constants_of_the_handler(library: Path) -> 
 def test_subscribers_of_a_timer(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     (tmp_path / "ticks.bt").write_text("@OnTimer(10ms) probe tick { @n += 1; provide(n=@n); }", encoding="utf-8")
-    checked = program(
+    checked_program = program(
         tmp_path / "ticks.bt", "import ticks; @OnProbe(ticks.tick) when event.n <= 3 { print(event.n, probe); }"
     )
     with counted(17) as target, Session.attach(target.pid) as session:
-        session.deployer.load(checked)
+        session.deployer.load(checked_program)
         result = values_until(session, lambda result: len(result) == 3)
         assert [values[0] for _, values in result] == [1, 2, 3]
         session.departure.detach()

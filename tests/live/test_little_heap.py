@@ -245,12 +245,12 @@ def test_the_memory_counters_of_the_jvm_are_read(answer: str, room: Heap | None)
 
 
 def test_counters_tell_of_a_heap_with_and_without_generations_of_their_own() -> None:
-    used = {f"sun.gc.generation.{g}.space.{s}.used": 1024 << 10 for g, s in ((0, 0), (0, 1), (1, 0))}
+    sizes = {f"sun.gc.generation.{g}.space.{s}.used": 1024 << 10 for g, s in ((0, 0), (0, 1), (1, 0))}
     survivor = {"sun.gc.generation.0.space.2.capacity": 256 << 10}
     of = {"sun.gc.generation.0.maxCapacity": 4096 << 10, "sun.gc.generation.1.maxCapacity": 9000 << 10}
-    assert heap.of_counters({**of, **used, **survivor}) == Heap(4096 + 9000 - 512, 3072, 256)
+    assert heap.of_counters({**of, **sizes, **survivor}) == Heap(4096 + 9000 - 512, 3072, 256)
     of_g1 = {"sun.gc.generation.0.maxCapacity": (9000 << 10) + 24, "sun.gc.generation.1.maxCapacity": (9000 << 10) + 8}
-    assert heap.of_counters({**of_g1, **used}) == Heap(9000, 3072, 0)
+    assert heap.of_counters({**of_g1, **sizes}) == Heap(9000, 3072, 0)
     assert heap.of_counters({}) is None
 
 

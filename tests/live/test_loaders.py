@@ -104,9 +104,9 @@ def test_classes_that_weaving_itself_loads_are_reported(jdk: int, tmp_path: Path
 def test_a_class_that_cannot_be_linked_is_refused_and_fails_as_before(jdk: int, tmp_path: Path) -> None:
     classes = tmp_path / "classes"
     classes.mkdir()
-    whole = (compiled([JAVA / "Shy.java"]) / "Shy.class").read_bytes()
-    assert whole.count(b"\x10\x07\xac") == 1  # bipush 7, ireturn
-    (classes / "Shy.class").write_bytes(whole.replace(b"\x10\x07\xac", b"\x10\x07\xb0"))  # areturn
+    data = (compiled([JAVA / "Shy.java"]) / "Shy.class").read_bytes()
+    assert data.count(b"\x10\x07\xac") == 1  # bipush 7, ireturn
+    (classes / "Shy.class").write_bytes(data.replace(b"\x10\x07\xac", b"\x10\x07\xb0"))  # areturn
     with stage(jdk, tmp_path) as jvm:
         asked(jvm, f"load {classes} Shy")
         with Session.attach(jvm.pid) as session:

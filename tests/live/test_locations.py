@@ -115,17 +115,17 @@ def test_calls(jdk: int, tmp_path: Path) -> None:
         in_order(tracer, "rest", lambda n: {"now": -1, "at_entry": n, "depth": 0}, 13)
         in_order(tracer, "constructed", lambda n: {"id": n, "given": n}, 13)
         maps = tracer.maps()
-        failed = 13 - 5
+        failures = 13 - 5
         assert maps["void"] == {
             f"{part},<init>": 13,
             f"{part},fail": 13,
             f"{part},rest": 13,
-            "Locations,add": 2 * 13 + failed,
+            "Locations,add": 2 * 13 + failures,
         }
         calls = {
             name: count for name, count in maps["calls"].items() if name in ("twice", "sum", "fail", "rest", "add")
         }
-        assert calls == {"twice": 26, "sum": 26, "fail": 26, "rest": 26, "add": 2 * (26 + failed)}
+        assert calls == {"twice": 26, "sum": 26, "fail": 26, "rest": 26, "add": 2 * (26 + failures)}
 
 
 OBJECTS = r"""

@@ -69,11 +69,11 @@ def crowd(jdk: int, path: Path) -> Iterator[Target]:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the classes whose class files the client requested from the target."""
     names: list[str] = []
-    asked = Agent._read
+    original_read = Agent._read
 
     def noting(self: Agent, classes: list[LoadedClass]) -> object:
         names.extend(class_.name for class_ in classes)
-        return asked(self, classes)
+        return original_read(self, classes)
 
     monkeypatch.setattr(Agent, "_read", noting)
     return names
@@ -86,9 +86,9 @@ def traced(jvm: Target) -> None:
         assert deployment.classes == CLASSES > READ_AT_ONCE
         jvm.send(str(CALLS))
         jvm.wait_for(f"sum {CLASSES * CALLS}")
-        ((_, counted),) = session.delivery.snapshot([0])[0].entries
-        assert isinstance(counted, Count)
-        assert counted.n == CLASSES * CALLS
+        ((_, count),) = session.delivery.snapshot([0])[0].entries
+        assert isinstance(count, Count)
+        assert count.n == CLASSES * CALLS
         receipt = session.departure.detach()
         assert receipt.clean
         assert receipt.restored == CLASSES

@@ -161,11 +161,11 @@ def test_a_recording_is_exported_as_the_run_was(tmp_path: Path) -> None:
         tracer = started(stack, [str(one.pid), "-e", SCRIPT, "--record", str(recording)])
         called(one, 1009)
         assert tracer.stop() == 0
-        replayed = run("replay", str(recording), "-f", "ndjson", "-o", receiver.url, "--hits", "0")
-        assert replayed.returncode == 0, replayed.stderr
+        result = run("replay", str(recording), "-f", "ndjson", "-o", receiver.url, "--hits", "0")
+        assert result.returncode == 0, result.stderr
         assert number(receiver, "btpy.n") == 1009
         assert len(receiver.logs) == 2018
-        assert replayed.stdout.count('"printf"') == 1009
+        assert result.stdout.count('"printf"') == 1009
 
 
 def test_a_backend_for_metrics_alone_gets_no_log_records() -> None:
@@ -200,6 +200,6 @@ def test_a_backend_that_is_away_costs_the_run_its_status_and_nothing_else() -> N
 )
 def test_wrong_outputs_are_refused_before_anything_is_touched(outputs: list[str], message: str) -> None:
     arguments = [argument for output in outputs for argument in ("-o", output)]
-    ended = run("1", "-e", SCRIPT, *arguments)
-    assert ended.returncode == 2
-    assert message in ended.stderr
+    result = run("1", "-e", SCRIPT, *arguments)
+    assert result.returncode == 2
+    assert message in result.stderr

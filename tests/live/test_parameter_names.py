@@ -48,8 +48,8 @@ def asked(jvm: Target, command: str) -> str:
 def both(jvm: Target) -> tuple[str, str]:
     """The parameters as reflection shows them, and the values bound by their names."""
     jvm.send("bind")
-    bound = jvm.wait_for("bound")
-    return asked(jvm, "names"), bound
+    names = jvm.wait_for("bound")
+    return asked(jvm, "names"), names
 
 
 def others(jvm: Target) -> tuple[SessionInfo, ...]:
@@ -68,8 +68,8 @@ def test_names_are_the_same_before_during_and_after(jdk: int, tmp_path: Path) ->
                 deployment = session.deployer.load(program(SCRIPT))
                 assert deployment.refusals == ()
                 assert both(jvm) == before
-                more = Source("more.bt", SCRIPT.replace("@n", "@m"))
-                session.deployer.load(check_source(more, earlier=session.deployer.program))  # woven again
+                source = Source("more.bt", SCRIPT.replace("@n", "@m"))
+                session.deployer.load(check_source(source, earlier=session.deployer.program))  # woven again
                 assert both(jvm) == before
                 maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
                 receipt = session.departure.detach()

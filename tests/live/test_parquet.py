@@ -64,8 +64,8 @@ def test_every_call_is_in_the_data_sets_beside_the_usual_output(tmp_path: Path) 
         assert {(row["service"], row["script"], row["pid"]) for row in rows} == {("shop", "command line", one.pid)}
         assert Counter(row["data"] for row in rows)['{"number":502,"odd":false}'] == 2
         (loss,) = read(tmp_path / "data", "losses")
-        dropped = sum(count for name, count in loss.items() if name.startswith("dropped_"))
-        assert loss["produced"] == loss["delivered"] + loss["discarded"] + dropped == 3024
+        drops = sum(count for name, count in loss.items() if name.startswith("dropped_"))
+        assert loss["produced"] == loss["delivered"] + loss["discarded"] + drops == 3024
         assert (loss["written"], loss["withheld"], loss["fired"], loss["reason"]) == (3024, 0, 1512, "interrupt")
     everything = [*range(1009), *range(503)]
     assert asked(tmp_path / "data", "SELECT sum(count) FROM btpy_totals(DIR) WHERE map = '@n'") == [(1512,)]
@@ -114,8 +114,8 @@ def test_recordings_of_several_jvms_replay_into_one_data_set(tmp_path: Path) -> 
         assert tracer.stop() == 0, tracer.stderr
     recordings = [str(tmp_path / f"run-{target.pid}.btz") for target in (one, other)]
     data = tmp_path / "data"
-    replayed = run("replay", *recordings, "-o", f"parquet://{data}")
-    assert replayed.returncode == 0, replayed.stderr
+    replay_result = run("replay", *recordings, "-o", f"parquet://{data}")
+    assert replay_result.returncode == 0, replay_result.stderr
     assert Counter(row["pid"] for row in by_pyarrow(data, "events")) == {one.pid: 2018, other.pid: 1006}
     assert {row["host"] for row in by_duckdb(data, "events")} == {None}
     (hist,) = (record for record in tracer.of("hist"))
@@ -127,9 +127,9 @@ def test_recordings_of_several_jvms_replay_into_one_data_set(tmp_path: Path) -> 
     tops = asked(data, "SELECT btpy_top(top, unseen) FROM btpy_totals(DIR) WHERE map = '@top'")[0][0]
     assert sum(entry["count"] for entry in tops) == 1512
     assert len({row["run"] for row in by_duckdb(data, "losses")}) == 2
-    again = run("replay", *recordings, "-o", f"parquet://{data}")
-    assert again.returncode != 0
-    assert f"{data} has this run already" in again.stderr
+    result = run("replay", *recordings, "-o", f"parquet://{data}")
+    assert result.returncode != 0
+    assert f"{data} has this run already" in result.stderr
     assert len(by_duckdb(data, "events")) == 3024
 
 

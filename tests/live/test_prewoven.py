@@ -28,9 +28,9 @@ SCRIPT = """
 
 
 def steps(session: Session) -> int:
-    ((_, counted),) = session.delivery.snapshot([1])[0].entries
-    assert isinstance(counted, Count)
-    return counted.n
+    ((_, count),) = session.delivery.snapshot([1])[0].entries
+    assert isinstance(count, Count)
+    return count.n
 
 
 @all_jdks
@@ -90,6 +90,6 @@ def test_nothing_is_said_where_nothing_is_woven_or_something_is_refused() -> Non
     file = ClassFile.parse((Path(counted_classes()) / "Counted.class").read_bytes())
     none = weave_methods(file, ClassPlan(file.name, ()), 1)
     assert prewoven_methods(1, file, none, ()) is None
-    woven = weave_methods(file, advice.everything(file), 1)
-    assert prewoven_methods(1, file, woven, ()) is not None
-    assert prewoven_methods(1, file, woven._replace(refusals=(object(),)), ()) is None  # type: ignore[arg-type]
+    result = weave_methods(file, advice.everything(file), 1)
+    assert prewoven_methods(1, file, result, ()) is not None
+    assert prewoven_methods(1, file, result._replace(refusals=(object(),)), ()) is None  # type: ignore[arg-type]

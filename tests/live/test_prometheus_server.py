@@ -59,13 +59,13 @@ def test_the_sum_over_twenty_jvms_has_the_buckets_of_the_merged_map(tmp_path: Pa
             called(jvm, number)
         waited(lambda: server.number("histogram_count(sum(btpy_sizes))") == sum(calls), "all calls")
         (series,) = server.query("sum(btpy_sizes)")
-        answered = [(float(low), float(high), int(n)) for _, low, high, n in series["histogram"][1]["buckets"]]
+        buckets = [(float(low), float(high), int(n)) for _, low, high, n in series["histogram"][1]["buckets"]]
         assert tracer.stop() == 0
         merged = [record["data"]["@sizes"] for record in tracer.of("hist") if "@sizes" in record["data"]][-1]
         assert sum(bucket["count"] for bucket in merged) == sum(calls)
-        for low, high, count in answered:  # btpy keeps small numbers apart: several of its buckets may be one here
+        for low, high, count in buckets:  # btpy keeps small numbers apart: several of its buckets may be one here
             assert count == sum(bucket["count"] for bucket in merged if low < bucket["max"] <= high)
-        assert sum(count for _, _, count in answered) == sum(calls)
+        assert sum(count for _, _, count in buckets) == sum(calls)
         median = server.number("histogram_quantile(0.5, sum(btpy_sizes))")
         exact = sorted(number for count in calls for number in range(count))[sum(calls) // 2]
         assert exact / 2**0.25 <= median <= exact * 2**0.25

@@ -249,10 +249,10 @@ def test_the_death_of_a_target_is_reported_after_its_events() -> None:
         program.process.kill()
         with pytest.raises(btpy.TargetGone):
             list(reader)
-        again = session.events()
-        assert [next(again).values["0"] for _ in range(CALLS)] == first == list(range(CALLS))
+        events = session.events()
+        assert [next(events).values["0"] for _ in range(CALLS)] == first == list(range(CALLS))
         with pytest.raises(btpy.TargetGone):
-            next(again)
+            next(events)
         with pytest.raises(btpy.TargetGone):
             session.add("Traffic::serve @entry { print(arg0) }")
 
@@ -338,16 +338,16 @@ def test_the_latest_errors_are_kept_and_all_are_counted(monkeypatch: pytest.Monk
 
 def test_a_probe_is_replaced_without_the_library_that_its_script_uses() -> None:
     with traffic() as program, btpy.attach(program.pid) as session:
-        added = session.add("use btpy.exceptions(top=5); Traffic::serve @entry as served { @n = count() }")
-        served = next(probe for probe in added if probe.name == "served")
+        probes = session.add("use btpy.exceptions(top=5); Traffic::serve @entry as served { @n = count() }")
+        served = next(probe for probe in probes if probe.name == "served")
         assert served.replace("Traffic::serve @return as served { @m = count() }") == [served]
-        assert len(session.probes) == len(added)
-        created = next(probe for probe in added if probe.name.endswith("created"))
+        assert len(session.probes) == len(probes)
+        created = next(probe for probe in probes if probe.name.endswith("created"))
         assert created.script.startswith("use btpy.exceptions")
         with pytest.raises(btpy.UsageError, match="of a library"):
             created.sample("1/2")
         mates = session.scripts.mates(created)
-        assert [mate.name for mate in mates] == [probe.name for probe in added if probe is not served]
+        assert [mate.name for mate in mates] == [probe.name for probe in probes if probe is not served]
 
 
 def test_a_probe_keeps_the_parameters_of_its_script_when_it_is_sampled() -> None:
@@ -426,8 +426,8 @@ def test_an_unattended_session_keeps_running(tmp_path: Path, monkeypatch: pytest
                 session.detach()
         assert session.maps["@n"].value == CALLS
         called(program, 11)
-        (listed,) = unattended.listed(program.pid)
-        assert (listed.id, listed.probes, listed.clients) == (id_, 1, 0)
+        (info,) = unattended.listed(program.pid)
+        assert (info.id, info.probes, info.clients) == (id_, 1, 0)
         with unattended.join(program.pid, id_, kept=0) as joined:
             assert [probe.name for probe in joined.probes.values()] == ["serve"]
             joined.add("Traffic::serve @entry { @m = count() }")
@@ -472,10 +472,10 @@ def test_a_jvm_that_is_launched_waits_for_its_probes(capfd: pytest.CaptureFixtur
 
 
 def test_settings_of_a_script_apply_or_it_is_said_that_they_do_not() -> None:
-    begun = 'config { on_missing = "ignore"; string_length = 30; } acme.Nothing::at { @n = count() }'
+    script = 'config { on_missing = "ignore"; string_length = 30; } acme.Nothing::at { @n = count() }'
     late = "config { string_length = 500; max_map_keys = 5; } Traffic::serve @entry { @by[arg0] = count() }"
     with traffic() as program, btpy.attach(program.pid, limits=btpy.Limits(string_chars=30)) as session:
-        session.add(begun)
+        session.add(script)
         assert session.warnings == []
         session.add(late)
         (warning,) = session.warnings

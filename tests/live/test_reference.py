@@ -58,15 +58,15 @@ def run(script: Path, *flags: str) -> tuple[dict[str, int], set[str]]:
 
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_examples_run(batch: int, tmp_path: Path) -> None:
-    chosen = [
+    scripts = [
         renamed(number, text)
         for number, (word, text) in enumerate(texts().items())
         if number % BATCHES == batch and word.partition(".")[2] not in FAILS_ON_PURPOSE
     ]
     script = tmp_path / "examples.bt"
-    script.write_text("\n".join(chosen), encoding="utf-8")
-    hits, failed = run(script)
-    assert failed <= {"no-context"}, "the shop has no library that keeps a context"
+    script.write_text("\n".join(scripts), encoding="utf-8")
+    hits, errors = run(script)
+    assert errors <= {"no-context"}, "the shop has no library that keeps a context"
     silent = [probe for probe, count in hits.items() if not count]
     assert len(silent) < len(hits) / 3, silent
 
@@ -76,6 +76,6 @@ def test_example_alone(word: str, tmp_path: Path) -> None:
     (text,) = [rows[word] for rows in examples().values() if word in rows]
     script = tmp_path / "example.bt"
     script.write_text(text, encoding="utf-8")
-    hits, failed = run(script)
-    assert failed == ({"div-zero"} if word in FAILS_ON_PURPOSE else set())
+    hits, errors = run(script)
+    assert errors == ({"div-zero"} if word in FAILS_ON_PURPOSE else set())
     assert any(hits.values())

@@ -40,7 +40,7 @@ def test_samples_of_busy_threads_add_up_to_the_processor_time_that_they_used(jdk
     with sampled(jdk) as jvm, btpy.attach(jvm.pid) as session:
         session.add(script)
         before = burn(jvm, 100)  # loads the classes that the program needs
-        used = before + burn(jvm, 1500)
+        cpu_seconds = before + burn(jvm, 1500)
         samples = dict(session.maps["@samples"])
         cpu = dict(session.maps["@cpu"])  # a sample may come between the two readings
         assert set(cpu) == {"burner"}, "threads that wait, and those of btpy, are not busy"
@@ -48,7 +48,7 @@ def test_samples_of_busy_threads_add_up_to_the_processor_time_that_they_used(jdk
         assert samples["burner"] <= cpu["burner"] // 5_000_000 <= samples["burner"] + 2
         # More samples would count time twice. A late sample counts all time since the last one, but the final sample
         # may be missing.
-        assert used / 2 < cpu["burner"] / 1e9 <= used + 0.005
+        assert cpu_seconds / 2 < cpu["burner"] / 1e9 <= cpu_seconds + 0.005
         tops = dict(session.maps["@top"])
         assert samples["burner"] <= sum(tops.values()) <= samples["burner"] + 2
         of_the_program = sum(count for top, count in tops.items() if top.startswith("Sampled."))
@@ -131,8 +131,8 @@ def test_a_budget_makes_looks_rarer(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("moment", ["@OnTimer(1s)", "@OnBegin", "@OnEnd", '@OnEvent("x")', "@OnLowMemory(above=0.9)"])
 def test_a_body_that_runs_on_a_thread_of_btpy_has_no_stack_to_show(moment: str, call: str) -> None:
-    with pytest.raises(ScriptError) as raised_error:
+    with pytest.raises(ScriptError) as error:
         program(f"{moment} {{ print({call}) }}")
-    (diagnostic,) = raised_error.value.diagnostics
+    (diagnostic,) = error.value.diagnostics
     assert diagnostic.code == "BT105"
     assert "@OnSample(99)" in diagnostic.help[0]

@@ -68,8 +68,8 @@ def test_everything_arrives_once_and_everything_is_put_back(jdk: int, own_tmp: P
             target.wait_for("called")
 
             maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
-            returned = [3 + number for number in range(CALLS) if number % 7 != 3]
-            assert maps["even"] == {(): Count(sum(value % 2 == 0 for value in returned))}
+            results = [3 + number for number in range(CALLS) if number % 7 != 3]
+            assert maps["even"] == {(): Count(sum(value % 2 == 0 for value in results))}
             assert maps["refused"] == {(f"refused {n}",): Count(1) for n in range(CALLS) if n % 7 == 3}
 
             receipt = session.departure.detach()
@@ -117,9 +117,9 @@ def test_a_narrow_operation_in_any_class_looks_at_few() -> None:
 def test_a_missing_operation_is_answered_with_those_that_exist() -> None:
     script = '@OnMethod(class="Counted*", method="*", location=CALL(class="Counted$Shape", method="aera")) { exit(); }'
     with counted(17) as target, Session.attach(target.pid) as session:
-        with pytest.raises(NothingMatched) as raised:
+        with pytest.raises(NothingMatched) as error:
             session.deployer.load(program(script))
-        (diagnostic,) = raised.value.diagnostics
+        (diagnostic,) = error.value.diagnostics
         assert diagnostic.code == "BT307"
         assert "Counted$Shape::area" in repr(diagnostic)
 
@@ -315,9 +315,9 @@ def test_records_with_annotated_types_need_permission() -> None:
     classes = compiled([JAVA / "Recorded.java"], release=17)
     with started(25, "Recorded", classpath=[classes]) as target:
         with Session.attach(target.pid) as session:
-            whole = [refusal for refusal in session.deployer.load(script).refusals if refusal.method is None]
+            refusals = [refusal for refusal in session.deployer.load(script).refusals if refusal.method is None]
             session.departure.detach()
-        assert [(refusal.reason, refusal.class_name) for refusal in whole] == [
+        assert [(refusal.reason, refusal.class_name) for refusal in refusals] == [
             (RefusalReason.RECORD, "Recorded$Annotated")
         ]
         with Session.attach(target.pid) as session:

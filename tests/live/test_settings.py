@@ -68,11 +68,13 @@ def test_a_fixed_map_takes_no_new_keys_and_counts_the_dropped_ones() -> None:
 
 
 def test_limits_of_capture() -> None:
-    checked = program("config { string_length = 2; stack_frames = 1; } Counted::step { print(arg0, stack(9)); }")
-    limits = Limits.of(dict(checked.settings))
+    checked_program = program(
+        "config { string_length = 2; stack_frames = 1; } Counted::step { print(arg0, stack(9)); }"
+    )
+    limits = Limits.of(dict(checked_program.settings))
     assert (limits.string_chars, limits.stack_frames, limits.depth) == (2, 1, Limits().depth)
     with counted(17) as target, Session.attach(target.pid, limits) as session:
-        session.deployer.load(checked)
+        session.deployer.load(checked_program)
         called(target, 3)
         result = values_until(session, lambda result: len(result) == 3)
         assert {values[0] for _, values in result} == {CutString("ab", 3)}

@@ -24,17 +24,17 @@ def test_expected_counts_are_those_of_the_debugger() -> None:
     result = subprocess.run(
         [java, "-cp", debugger, "CountWithDebugger", shapes, "53"], capture_output=True, text=True, check=True
     )
-    counted: dict[str, Counter[str]] = {"entry": Counter(), "return": Counter()}
+    counts: dict[str, Counter[str]] = {"entry": Counter(), "return": Counter()}
     for line in result.stdout.splitlines():
         word, type_name, method, entries, returns = line.split()
         assert word == "counted"
         key = f"{type_name},{re.sub(r'lambda[$].*', 'lambda$*', method)}"
         if not SYNTHETIC.fullmatch(key):
-            counted["entry"][key] += int(entries) - BEFORE_SUPER.get(key, 0)
-            counted["return"][key] += int(returns)
+            counts["entry"][key] += int(entries) - BEFORE_SUPER.get(key, 0)
+            counts["return"][key] += int(returns)
     process = subprocess.run(
         [java, "-cp", shapes, "RunShapes", "53"], input="\n\n", capture_output=True, text=True, check=True
     )
     expected_counts = expected(process.stdout.splitlines())
-    assert expected_counts["entry"] == +counted["entry"]
-    assert expected_counts["return"] == +counted["return"]
+    assert expected_counts["entry"] == +counts["entry"]
+    assert expected_counts["return"] == +counts["return"]

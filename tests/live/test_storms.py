@@ -33,11 +33,11 @@ def storm(jdk: int, classes: int) -> None:
             storm.send()
             assert storm.wait_for("ran ") == f"ran {THREADS * classes}"
             maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
-            matching = [f"G{number:04d}" for number in range(7, classes, 10)]
-            assert maps["by"] == {(name, method): Count(THREADS) for name in matching for method in ("<init>", "run")}
+            names = [f"G{number:04d}" for number in range(7, classes, 10)]
+            assert maps["by"] == {(name, method): Count(THREADS) for name in names for method in ("<init>", "run")}
             receipt = session.departure.detach()
         assert receipt.clean
-        assert receipt.woven == len(matching)
+        assert receipt.woven == len(names)
         storm.send()
         assert storm.wait() == 0
         assert storm.stderr == []

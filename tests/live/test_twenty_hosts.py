@@ -263,8 +263,8 @@ def test_losses_are_those_that_were_told(fleet: Fleet, engine: SqlOf) -> None:
         expected[record["host"]] = [probe["produced"], probe["delivered"], *(probe["dropped"][x] for x in LOSSES[2:])]
     assert {host: numbers for host, *numbers in rows} == expected
     assert {host: numbers[0] for host, numbers in expected.items()} == fleet.calls
-    lost = {host: sum(numbers[2:]) for host, numbers in expected.items()}
-    assert {host for host, number in lost.items() if number} == {HOSTS[-1]}
+    losses = {host: sum(numbers[2:]) for host, numbers in expected.items()}
+    assert {host for host, number in losses.items() if number} == {HOSTS[-1]}
 
 
 def test_sums(fleet: Fleet, engine: SqlOf) -> None:
@@ -309,10 +309,10 @@ def test_different_values(fleet: Fleet, engine: SqlOf) -> None:
 
 
 def test_most_frequent_values(fleet: Fleet, engine: SqlOf) -> None:
-    ((listed,),) = engine.ask("SELECT TOP FROM TOTALS WHERE map = '@top'")
+    ((top_values,),) = engine.ask("SELECT TOP FROM TOTALS WHERE map = '@top'")
     top = fleet.live.maps["@top"]["values"]
-    buckets_by_key = {int(entry["value"]): (entry["count"], entry["error"]) for entry in listed}
+    buckets_by_key = {int(entry["value"]): (entry["count"], entry["error"]) for entry in top_values}
     assert {entry["value"]: buckets_by_key[entry["value"]] for entry in top} == {
         entry["value"]: (entry["count"], entry["error"]) for entry in top
     }
-    assert [entry["count"] for entry in listed[: len(top)]] == [entry["count"] for entry in top]
+    assert [entry["count"] for entry in top_values[: len(top)]] == [entry["count"] for entry in top]

@@ -53,9 +53,9 @@ def left(target: Target, script: str = SCRIPT, *, ttl: float = HOUR, name: str =
 
 
 @contextmanager
-def joined(target: Target, wanted: int | str) -> Iterator[Session]:
+def joined(target: Target, name_or_id: int | str) -> Iterator[Session]:
     with Connecting(target.pid) as connecting:
-        session = Session.join(connecting, wanted if isinstance(wanted, str) else f"{wanted:08x}")
+        session = Session.join(connecting, name_or_id if isinstance(name_or_id, str) else f"{name_or_id:08x}")
     with session:
         yield session
 

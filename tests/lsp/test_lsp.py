@@ -31,10 +31,10 @@ def test_errors_are_shown_explained_and_fixed(tmp_path: Path) -> None:
         assert diagnostics[0]["data"]["spans"][0]["label"] == "not defined"
         explained = at.at("hover", path, 1, 29)["contents"]["value"]
         assert explained.startswith("**BT101: ")
-        whole = {"start": {"line": 0, "character": 0}, "end": {"line": 2, "character": 0}}
+        range_ = {"start": {"line": 0, "character": 0}, "end": {"line": 2, "character": 0}}
         document = {"uri": path.as_uri()}
         actions = at.ask(
-            "textDocument/codeAction", textDocument=document, range=whole, context={"diagnostics": diagnostics}
+            "textDocument/codeAction", textDocument=document, range=range_, context={"diagnostics": diagnostics}
         )
         assert [action["title"] for action in actions] == ["write count", "write duration"]
         text = applied(WRONG, [edit for action in actions for edit in action["edit"]["changes"][path.as_uri()]])
@@ -49,17 +49,17 @@ def test_words_are_offered_with_their_descriptions(tmp_path: Path) -> None:
         assert at.open(path, RIGHT) == []
         text = RIGHT + "@OnTimer(1s) { print(@"
         at.change(path, text)
-        offered = at.at("completion", path, 2, len("@OnTimer(1s) { print(@"))
-        (map_,) = [item for item in offered["items"] if item["label"] == "@by"]
+        items = at.at("completion", path, 2, len("@OnTimer(1s) { print(@"))
+        (map_,) = [item for item in items["items"] if item["label"] == "@by"]
         assert map_["detail"] == "hist"
         assert applied(text, [map_["textEdit"]]) == RIGHT + "@OnTimer(1s) { print(@by"
         line = "com.acme.Shop::place { flow.buyer = $customer; state(self).since = nanos; print(flow."
         at.change(path, RIGHT + line)
-        offered = at.at("completion", path, 2, len(line))
-        assert [item["label"] for item in offered["items"]] == ["id", "parent", "elapsed", "buyer"]
+        items = at.at("completion", path, 2, len(line))
+        assert [item["label"] for item in items["items"]] == ["id", "parent", "elapsed", "buyer"]
         at.change(path, text)
-        offered = at.at("completion", path, 1, RIGHT.splitlines()[1].index("hist") + 2)
-        assert offered["items"][0]["textEdit"]["newText"] == "hist("
+        items = at.at("completion", path, 1, RIGHT.splitlines()[1].index("hist") + 2)
+        assert items["items"][0]["textEdit"]["newText"] == "hist("
         hovered = at.at("hover", path, 1, RIGHT.splitlines()[1].index("hist") + 2)
         assert "hist(value, k=2)" in hovered["contents"]["value"]
         begin = RIGHT.splitlines()[1].index("hist")
@@ -113,8 +113,8 @@ def test_classes_are_those_of_a_jvm_while_it_is_there(tmp_path: Path) -> None:
         (diagnostic,) = at.change(path, "Counted::stop @entry { @n = count(); }\n")
         assert (diagnostic["severity"], diagnostic["code"]) == (2, "BT303")
         at.change(path, "Counted::st")
-        offered = at.at("completion", path, 0, len("Counted::st"))["items"]
-        assert [item["textEdit"]["newText"] for item in offered] == ["step"]
+        items = at.at("completion", path, 0, len("Counted::st"))["items"]
+        assert [item["textEdit"]["newText"] for item in items] == ["step"]
         target.process.kill()
         target.process.wait()
         assert at.change(path, "Counted::stop @entry { @n = count(); }\n") == []

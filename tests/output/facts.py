@@ -278,8 +278,8 @@ def top(values: Sequence[int], most: int) -> dict[str, Any]:
     """
     counts = Counter(values)
     ordered = sorted(counts, key=lambda value: (-counts[value], value))[:most]
-    listed = [{"value": value, "count": 2 * counts[value], "error": 0} for value in ordered]
-    return {"count": 2 * len(values), "unseen": 0, "values": listed}
+    top_values = [{"value": value, "count": 2 * counts[value], "error": 0} for value in ordered]
+    return {"count": 2 * len(values), "unseen": 0, "values": top_values}
 
 
 def series(values: Sequence[int], first_ms: int, last_ms: int) -> dict[str, Any]:

@@ -42,8 +42,8 @@ def probe(id_: int, name: str) -> Probe:
     return Probe(id_, name, BeginAttachment(), None, False, cast(Any, None), Span(SOURCE, 0, 1))
 
 
-def template(*parts: str | Slot, kind: TemplateKind = TemplateKind.PRINT, **more: Any) -> Template:
-    return Template(0, 0, kind, parts, **more)
+def template(*parts: str | Slot, kind: TemplateKind = TemplateKind.PRINT, **options: Any) -> Template:
+    return Template(0, 0, kind, parts, **options)
 
 
 def slot(
@@ -68,11 +68,11 @@ def record(*values: Value, template: int = 0, site: int = SITE, nanos: int = 1_0
     return Record(template, site, 0, nanos, 42, "http-7", values)
 
 
-def contents(kind: MapKind, *entries: tuple[Any, Aggregate | Value], type_: Type = LONG, **more: Any) -> MapContent:
+def contents(kind: MapKind, *entries: tuple[Any, Aggregate | Value], type_: Type = LONG, **options: Any) -> MapContent:
     """Keys that are not tuples are keys of one component."""
     keyed = tuple((key if isinstance(key, tuple) else (key,), value) for key, value in entries)
     keys = len(keyed[0][0]) if keyed else 1
-    return MapContent(Map(0, more.pop("name", "m"), kind, keys, type_, **more), 0, keyed)
+    return MapContent(Map(0, options.pop("name", "m"), kind, keys, type_, **options), 0, keyed)
 
 
 @contextmanager
@@ -84,8 +84,8 @@ def captured() -> Iterator[tuple[Stream, Callable[[], str]]]:
     def read() -> str:
         stream.close()
         data = b""
-        while more := os.read(reader, 1 << 16):
-            data += more
+        while piece := os.read(reader, 1 << 16):
+            data += piece
         return data.decode("utf-8")
 
     try:

@@ -49,14 +49,14 @@ class Run:
 def runs(*arguments: Any, programs: int = 1, script: str = SCRIPT, code: int = 67) -> Iterator[Run]:
     with true.facts_program() as one, true.facts_program() as other:
         targets = [one, other][:programs]
-        begun = true.wall_now()
+        start = true.wall_now()
         pids = ",".join(str(program.pid) for program in targets)
         with started(pids, "-e", script, "--hits", 0, "--budget", "off", *arguments) as tracer:
             waited(lambda: any("Ctrl-C to end" in line for line in tracer.stderr), "the banner")
             facts = tuple(true.called(program) for program in targets)
             tracer.process.send_signal(signal.SIGINT)
             assert tracer.wait() == code, tracer.stderr
-            yield Run(facts, begun, true.wall_now(), tracer.stdout, tracer.stderr)
+            yield Run(facts, start, true.wall_now(), tracer.stdout, tracer.stderr)
 
 
 def timed_lines(facts: Facts, first: Line) -> list[Line]:
@@ -207,46 +207,46 @@ def other_lines(first: Line) -> list[Line]:
     ]
 
 
-def account(facts: Facts, probe: str, fired: int, **members: Any) -> Line:
+def account(facts: Facts, probe: str, firings: int, **members: Any) -> Line:
     """A firing takes less time than the call of the traced method that it is part of."""
     return {
         "probe": probe,
-        "hits": fired,
-        "fired": fired,
+        "hits": firings,
+        "fired": firings,
         "skipped": 0,
         "limited": 0,
         "errors": 0,
         "produced": 0,
         "delivered": 0,
         "dropped": {"ring": 0, "large": 0, "stalled": 0},
-        "timed": Between(0, fired),
+        "timed": Between(0, firings),
         "ns": Between(0, facts.slowest),
         "ns_error": Between(0, facts.slowest),
         "p99_ns": Between(0, facts.slowest * 1.2),
-        "cpu_ns": Between(0, facts.slowest * fired),
+        "cpu_ns": Between(0, facts.slowest * firings),
         **members,
     }
 
 
 def end_line(facts: Facts, first: Line, rated: int) -> Line:
-    returned, failures = CALLS - len(REFUSED), len(REFUSED)
-    counted = account(facts, "limited", rated, hits=CALLS, limited=CALLS - rated)
+    returns, failures = CALLS - len(REFUSED), len(REFUSED)
+    account_of_limited = account(facts, "limited", rated, hits=CALLS, limited=CALLS - rated)
     return {
         **first,
         "type": "end",
         "reason": "interrupt",
-        "produced": 3 * CALLS + failures + returned,
+        "produced": 3 * CALLS + failures + returns,
         "delivered": 3 * CALLS + failures,
-        "dropped": returned,
+        "dropped": returns,
         "restored": 1,
         "woven": 1,
         "probes": [
             account(facts, "entry", CALLS, produced=3 * CALLS, delivered=3 * CALLS),
             account(facts, "thrown", failures, errors=failures, produced=failures, delivered=failures),
             account(facts, "timed", CALLS),
-            account(facts, "held", returned, produced=returned),
+            account(facts, "held", returns, produced=returns),
             account(facts, "sampled", len(SAMPLED), hits=CALLS, skipped=CALLS - len(SAMPLED)),
-            counted,
+            account_of_limited,
             account(facts, "finish", 1, timed=0),
         ],
     }
@@ -269,11 +269,11 @@ def rated_of(lines: Sequence[Line]) -> int:
     return int(rated)
 
 
-def compare(line: Line, wanted: Line) -> None:
-    """Compares a line with ``wanted``, after adding the line's figures about skipped hits to ``wanted``."""
+def compare(line: Line, expected: Line) -> None:
+    """Compares a line with ``expected``, after adding the line's figures about skipped hits to ``expected``."""
     fields = ("skips", "intervals", "estimated") if line["type"] == "sample_of" else ("skips", "intervals")
     estimates = {name: line[name] for name in fields if name in line}
-    assert {name: value for name, value in line.items() if name not in estimates} == wanted
+    assert {name: value for name, value in line.items() if name not in estimates} == expected
     for name, skips in estimates.get("skips", {}).items():
         assert name.removeprefix("@") in WITH_KEYS, "the other probes look at every hit"
         assert skips["factor"] == 2, "one of two is sampled"
@@ -283,7 +283,7 @@ def compare(line: Line, wanted: Line) -> None:
     for name, intervals in estimates.get("intervals", {}).items():
         for key, interval in intervals.items():
             check_intervals(interval, line["data"][name][key])
-    wanted.update(estimates)
+    expected.update(estimates)
 
 
 def check_intervals(interval: Any, figure: Any) -> None:
@@ -392,7 +392,7 @@ def line_of(text: str) -> int:
 @pytest.fixture(scope="module")
 def tree_line() -> Line:
     """The expected tree of one call, in which ``sleep`` takes nearly all of the program's inner time."""
-    begun = true.wall_now()
+    start = true.wall_now()
     with true.facts_program() as program, asked("trace", program, "Facts::step", "--json", "-n", "1") as tracer:
         facts = true.called(program, 1)
         assert tracer.wait() == 0, tracer.stderr
@@ -414,7 +414,7 @@ def tree_line() -> Line:
     expected = {
         "v": 1,
         "type": "tree",
-        "ts": Moment(begun, true.wall_now()),
+        "ts": Moment(start, true.wall_now()),
         "probe": "root",
         "tid": facts.tid,
         "thread": THREAD,
@@ -523,17 +523,17 @@ def tables(facts: Facts, rated: int) -> dict[str, tuple[list[str], list[list[Any
     }
 
 
-def cell(text: str, wanted: Any, *, null: str) -> Any:
+def cell(text: str, expected: Any, *, null: str) -> Any:
     """The value of a text cell, read with the expected type."""
     if text == null:
         return None
-    if isinstance(wanted, bool):
+    if isinstance(expected, bool):
         return {"true": True, "false": False}[text]
-    if isinstance(wanted, int | float | Between):
+    if isinstance(expected, int | float | Between):
         return float(text) if "." in text else int(text)
-    if isinstance(wanted, list):
+    if isinstance(expected, list):
         return text.split(";")
-    return int(text) if isinstance(wanted, Moment) and text.isdecimal() else text
+    return int(text) if isinstance(expected, Moment) and text.isdecimal() else text
 
 
 def check_skipped(
@@ -544,12 +544,12 @@ def check_skipped(
     assert [column for column in header if column not in extra] == columns
     assert header[-3:] == extra
     for row in rows:
-        skipped = None if row[-3] in (null, None) else int(row[-3])
+        skips = None if row[-3] in (null, None) else int(row[-3])
         if name.removeprefix("@") in WITH_KEYS:
-            assert skipped is not None
-            assert 0 < skipped <= CALLS - len(SAMPLED)
+            assert skips is not None
+            assert 0 < skips <= CALLS - len(SAMPLED)
         else:
-            assert skipped in (None, 0)
+            assert skips in (None, 0)
     return [row[:-3] for row in rows]
 
 
@@ -678,13 +678,13 @@ def test_chrome() -> None:
     assert process == {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "btpy"}}
     assert thread == {"name": "thread_name", "ph": "M", "pid": 1, "tid": facts.tid, "args": {"name": THREAD}}
     # Microseconds since the run began, and it began before the first call and after this process started it.
-    begun = facts.calls[0].before - rest[0]["ts"] / 1000
-    assert run.begun - true.SLACK_MS <= begun <= facts.calls[0].after + true.SLACK_MS
+    start = facts.calls[0].before - rest[0]["ts"] / 1000
+    assert run.begun - true.SLACK_MS <= start <= facts.calls[0].after + true.SLACK_MS
 
     def at(call: Call) -> Between:
         return Between(
-            (call.before - begun - true.SLACK_MS) * 1000,
-            (call.after - begun + true.SLACK_MS) * 1000,
+            (call.before - start - true.SLACK_MS) * 1000,
+            (call.after - start + true.SLACK_MS) * 1000,
         )
 
     expected: list[Line] = []
@@ -692,13 +692,13 @@ def test_chrome() -> None:
         if line["type"] in ("warn", "table"):
             continue
         call = next(call for call in facts.calls if call.before == line["ts"].least and call.after == line["ts"].most)
-        named = {"name": line.get("name", line.get("probe")), "cat": line.get("probe"), "pid": 1, "tid": facts.tid}
+        head = {"name": line.get("name", line.get("probe")), "cat": line.get("probe"), "pid": 1, "tid": facts.tid}
         if line["type"] == "printf":
-            expected.append({**named, "args": {"text": line["data"]}, "ph": "i", "s": "t", "ts": at(call)})
+            expected.append({**head, "args": {"text": line["data"]}, "ph": "i", "s": "t", "ts": at(call)})
         elif line.get("name") == "step":
-            expected.append({**named, "args": line["data"], "ph": "i", "s": "t", "ts": at(call)})
+            expected.append({**head, "args": line["data"], "ph": "i", "s": "t", "ts": at(call)})
         elif line.get("name") == "refused":
-            expected.append({**named, "args": line["data"], "ph": "X", "ts": at(call), "dur": in_us(call)})
+            expected.append({**head, "args": line["data"], "ph": "X", "ts": at(call), "dur": in_us(call)})
     estimates = [event for event in rest if event.get("s") == "g"]
     assert {event["name"].partition(":")[0].removeprefix("@") for event in estimates} == {*WITH_KEYS}
     assert all(event["args"]["factor"] == 2 and event["args"]["skipped"] <= CALLS for event in estimates)
@@ -772,13 +772,13 @@ def skipped(text: Iterator[str]) -> Iterator[str]:
 
 
 def test_python() -> None:
-    begun = true.wall_now()
+    start = true.wall_now()
     with true.facts_program() as program, btpy.attach(program.pid) as session:
         session.add(SCRIPT)
         facts = true.called(program)
         session.refresh()
         results = list(session.events(timeout=1))
-    ended = true.wall_now()
+    end = true.wall_now()
     expected = timed_lines(facts, {})
     kinds = {"printf": "print", "table": "map", **dict.fromkeys(MAPS, "map")}
     for event, line in zip(results, expected, strict=True):
@@ -786,7 +786,7 @@ def test_python() -> None:
         assert (event.kind, event.pid) == (kind, facts.pid)
         assert line["ts"] == event.nanos
         assert line["ts"] == event.time
-        assert Moment(begun, ended) == event.time
+        assert Moment(start, end) == event.time
         if kind == "map":
             assert (event.tid, event.thread, event.location) == (0, "", None)
             data = dict(line["data"]) if line["type"] != "table" else {"@count": 0, "@big": 0}
@@ -816,9 +816,9 @@ def omitting_lines() -> list[Line]:
     """For each kind that has its own line, a map that was full. The message had no room for seven keys of the map."""
     lines = []
     for kind in (MapKind.COUNT, MapKind.HIST, MapKind.STATS, MapKind.TSERIES, MapKind.TOPK, MapKind.SAMPLE_OF):
-        with captured() as (stream, written):
+        with captured() as (stream, output):
             NdjsonWriter(stream, context()).map(replace(contents(kind), omitted=7, full=3), None, None)
-            line = json.loads(written())
+            line = json.loads(output())
         assert (line["omitted"], line["full"]) == (7, 3)
         lines.append({"type": line["type"], "omitted": 7, "full": 3})
     return lines
@@ -841,11 +841,11 @@ def budget_lines() -> list[Line]:
         assert line == {**expected, "taken": bounds, "allowed": share}
     (end,) = tracer.of("end")
     (hot,) = end["probes"]
-    lost = sum(line["count"] for line in tracer.of("lost") if line["cause"] == "budget")
+    losses = sum(line["count"] for line in tracer.of("lost") if line["cause"] == "budget")
     prints = len(tracer.of("printf"))
     harder = sum(line["step"] != "free" for line in steps)
-    restrained = {"delivered": prints, "dropped": {**hot["dropped"], "budget": lost}, "restraints": harder}
-    assert hot.get("dropped", {}).get("budget", 0) == lost
+    restrained = {"delivered": prints, "dropped": {**hot["dropped"], "budget": losses}, "restraints": harder}
+    assert hot.get("dropped", {}).get("budget", 0) == losses
     assert hot["delivered"] == prints
     assert hot["produced"] == prints + sum(hot["dropped"].values())
     assert hot["restraints"] >= harder >= 1
@@ -899,7 +899,7 @@ def test_every_field_of_the_schema_is_compared(
     """A field that is added to the schema needs an expected value in one of the lines above."""
     lines = [*expected_lines, *lines_of_two, tree_line, *omitting_lines, *budget_lines, cut_line]
     assert {line["type"] for line in lines} == {kind["$ref"].rpartition("/")[2] for kind in SCHEMA["oneOf"]}
-    checked = set().union(*[compared({"$ref": f"#/$defs/{line['type']}"}, line, "") for line in lines])
+    names = set().union(*[compared({"$ref": f"#/$defs/{line['type']}"}, line, "") for line in lines])
     every = set().union(*[fields(schema, name) for name, schema in SCHEMA["$defs"].items()])
     # Here no probe rests, and no map of a sampled probe is joined: tests/live/test_budget.py has such runs.
     # tests/live/test_carried.py has runs with a context.
@@ -911,4 +911,4 @@ def test_every_field_of_the_schema_is_compared(
     # tests/cli/test_hosts.py has a run on several hosts. btpy trace, which writes trees, works on one JVM.
     kinds = {kind["$ref"].rpartition("/")[2] for kind in SCHEMA["oneOf"]}
     elsewhere |= {f"{kind}.host" for kind in kinds - {"tree"}} | {"budget.pid"}
-    assert every - checked == elsewhere
+    assert every - names == elsewhere

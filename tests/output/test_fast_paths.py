@@ -64,6 +64,6 @@ def test_three_digits_of_a_duration(nanos: int) -> None:
         if nanos < 999.5 * size and nanos < 59_950_000_000:
             number = nanos / size
             digits = 2 if number < 9.995 else 1 if number < 99.95 else 0
-            whole = f"{number:.{digits}f}"
-            assert duration(nanos) == (whole.rstrip("0").rstrip(".") if digits else whole) + unit
+            digits_text = f"{number:.{digits}f}"
+            assert duration(nanos) == (digits_text.rstrip("0").rstrip(".") if digits else digits_text) + unit
             return

@@ -53,9 +53,9 @@ def shown(past: History, arrangement: Arrangement | None = None, columns: int = 
 def pressed(past: History, *keys: str, columns: int = 79, lines: int = 23) -> Arrangement:
     arrangement = Arrangement()
     for key in keys:
-        changed = live().pressed(key, past, arrangement, columns, lines)
-        assert changed is not None
-        arrangement = changed
+        result = live().pressed(key, past, arrangement, columns, lines)
+        assert result is not None
+        arrangement = result
     return arrangement
 
 
@@ -220,9 +220,9 @@ def test_no_window_is_too_small_and_nothing_of_the_target_steers_the_terminal(
     arrangement = Arrangement()
     for key in ("", "s", "s", "down", "end", "tab", "S", "pagedown", "h", "tab", "end", "tab"):
         if key:
-            changed = text.pressed(key, past, arrangement, columns, lines)
-            assert changed is not None
-            arrangement = changed
+            result = text.pressed(key, past, arrangement, columns, lines)
+            assert result is not None
+            arrangement = result
         drawn = text.lines(past, arrangement, columns, lines)
         assert 0 < len(drawn) <= lines
         for line in drawn:
@@ -254,6 +254,6 @@ def test_each_column_can_be_sorted_by(kind: MapKind, value: Aggregate | Value) -
     arrangement = Arrangement()
     for _ in range(6):
         assert any(mark in shown(past, arrangement).splitlines()[0] for mark in "▼▲")
-        changed = live().pressed("s", past, arrangement, 79, 23)
-        assert changed is not None
-        arrangement = changed
+        result = live().pressed("s", past, arrangement, 79, 23)
+        assert result is not None
+        arrangement = result

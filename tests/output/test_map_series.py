@@ -47,32 +47,32 @@ def test_exemplars_of_earlier_readings_stay_until_there_are_newer_ones() -> None
 
 @given(steps("flush"))
 def test_flushes_and_the_last_read_add_up_to_the_count(script: list[tuple[str, str, int]]) -> None:
-    series, counted, present = Series(), Counter[Key](), Counter[Key]()
+    series, total_counts, present = Series(), Counter[Key](), Counter[Key]()
     for step, key, number in script:
         if step == "count":
-            counted[key,] += number
+            total_counts[key,] += number
             present[key,] += number
         else:
             series.add(counts(present))
             present.clear()
     series.put(counts(present))
-    assert totals(series) == dict(counted)
+    assert totals(series) == dict(total_counts)
 
 
 @given(steps("read", "clear"))
 def test_counts_read_before_a_clear_stay(script: list[tuple[str, str, int]]) -> None:
-    series, read, present = Series(), Counter[Key](), Counter[Key]()
+    series, read_counts, present = Series(), Counter[Key](), Counter[Key]()
     for step, key, number in script:
         if step == "count":
             present[key,] += number
         else:
             series.put(counts(present))
         if step == "clear":
-            read += present
+            read_counts += present
             present.clear()
             series.put(counts(present))
     series.put(counts(present))
-    assert totals(series) == dict(read + present)
+    assert totals(series) == dict(read_counts + present)
 
 
 def test_a_key_with_fewer_samples_was_emptied_meanwhile() -> None:
@@ -129,14 +129,14 @@ PAIRS: list[tuple[Summable, Summable]] = [
 ]
 
 
-@pytest.mark.parametrize(("before", "more"), PAIRS, ids=lambda value: type(value).__name__)
-def test_the_difference_has_only_newer_counts(before: Summable, more: Summable) -> None:
-    both = merged(before, more)
-    assert isinstance(both, type(more))
+@pytest.mark.parametrize(("before", "addition"), PAIRS, ids=lambda value: type(value).__name__)
+def test_the_difference_has_only_newer_counts(before: Summable, addition: Summable) -> None:
+    both = merged(before, addition)
+    assert isinstance(both, type(addition))
     new = difference(both, before)
-    assert new.n == more.n
+    assert new.n == addition.n
     for name in ("integral", "floating", "negatives", "counts"):
-        assert getattr(new, name, None) == getattr(more, name, None)
+        assert getattr(new, name, None) == getattr(addition, name, None)
 
 
 def test_the_difference_of_two_kinds_is_refused() -> None:

@@ -42,9 +42,9 @@ def lines(write: Callable[[NdjsonWriter], None], *templates: Template) -> list[d
     def no_constants(name: str) -> None:
         raise AssertionError(f"{name} is not JSON")
 
-    decoded = [json.loads(line, parse_constant=no_constants) for line in text.splitlines()]
-    assert all(line["v"] == 1 for line in decoded)
-    return decoded
+    records = [json.loads(line, parse_constant=no_constants) for line in text.splitlines()]
+    assert all(line["v"] == 1 for line in records)
+    return records
 
 
 def event(*values: Value, labels: str = "a b c d") -> dict[str, Any]:
@@ -184,7 +184,7 @@ def test_the_course_of_a_session() -> None:
         writer.lost(Loss("p", "ring", 5))
         writer.end(End("interrupt", 10, 5, 5, 4, 4))
 
-    attached, error, lost, end = lines(write)
+    attached, error, loss, end = lines(write)
     assert attached == {
         "v": 1,
         "type": "attached_probes",
@@ -202,7 +202,7 @@ def test_the_course_of_a_session() -> None:
         "count": 312,
         "message": "null",
     }
-    assert lost == {"v": 1, "type": "lost", "cause": "ring", "probe": "p", "count": 5}
+    assert loss == {"v": 1, "type": "lost", "cause": "ring", "probe": "p", "count": 5}
     assert end == {
         "v": 1,
         "type": "end",

@@ -35,9 +35,9 @@ def check(line: str) -> str:
 
 def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    whole = jsonschema.Draft202012Validator(SCHEMA)
+    validator = jsonschema.Draft202012Validator(SCHEMA)
     for line in GOLDEN.read_text().splitlines():
-        whole.validate(json.loads(line))
+        validator.validate(json.loads(line))
 
 
 def test_every_record_of_a_run_that_has_every_kind(tmp_path: Path) -> None:
@@ -58,10 +58,10 @@ def test_the_schema_refuses_other_records() -> None:
 @settings(max_examples=200, deadline=None)
 def test_events_of_any_value(value: Value) -> None:
     event = template(slot(0, label="x"), kind=TemplateKind.EMIT, name="e")
-    with captured() as (stream, written):
+    with captured() as (stream, output):
         writer = NdjsonWriter(stream, context(event))
         writer.records([record(value)])
-        assert check(written()) == "event"
+        assert check(output()) == "event"
 
 
 def test_the_page_is_made_from_the_schema() -> None:

@@ -70,8 +70,8 @@ def test_a_pipe_that_would_block_is_waited_for() -> None:
     received = bytearray()
 
     def read() -> None:
-        while more := os.read(reader, 4096):
-            received.extend(more)
+        while piece := os.read(reader, 4096):
+            received.extend(piece)
 
     thread = threading.Thread(target=read)
     thread.start()

@@ -108,11 +108,11 @@ def test_the_lock_files_satisfy_the_project() -> None:
     """Every dependency has one pinned version that its bounds allow, and hashes."""
     extras = PROJECT["optional-dependencies"]
     requirements = {"runtime": [], **{name: extras[name] for name in ("dev", "docs", "spark", "release")}}
-    for name, more in requirements.items():
+    for name, packages in requirements.items():
         lines = (ROOT / f".ci/{name}.lock").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
         pinned = {line.partition("==")[0]: line.partition("==")[2].split()[0] for line in lines}
         assert all("--hash=sha256:" in line for line in lines)
-        for text in [*PROJECT["dependencies"], *more]:
+        for text in [*PROJECT["dependencies"], *packages]:
             requirement = Requirement(text)
             assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)]), (name, text)
 
@@ -146,8 +146,8 @@ def test_a_source_distribution_is_small_and_builds_the_same_bytes(wheel: Path, t
         str(tmp_path),
         str(source),
     ]
-    for built in (source / "btpy/_agent/btpy-agent.jar", source / "btpy/_demo/shop.jar"):
-        built.unlink()  # otherwise they would not be compiled again
+    for jar in (source / "btpy/_agent/btpy-agent.jar", source / "btpy/_demo/shop.jar"):
+        jar.unlink()  # otherwise they would not be compiled again
     subprocess.run(rebuild, check=True)
     (rebuilt,) = tmp_path.glob(WHEEL)
     assert rebuilt.read_bytes() == wheel.read_bytes()

@@ -24,8 +24,8 @@ def inspected() -> ClassPath:
 
 def diagnosed(classes: ClassPath, text: str) -> list[tuple[str, str]]:
     """Code and message of each error in a script that does not fit or matches nothing."""
-    matching, _ = classes.match(check_source(Source("test.bt", text)))
-    return [(problem.code, problem.message) for problem in (*matching.problems, *matching.missing.values())]
+    match, _ = classes.match(check_source(Source("test.bt", text)))
+    return [(problem.code, problem.message) for problem in (*match.problems, *match.missing.values())]
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_bodies_that_class_files_allow(inspected: ClassPath, body: str) -> None:
 def test_a_field_that_only_a_subtype_has_is_late_bound(inspected: ClassPath) -> None:
     subtypes = ClassPath(class_path([compiled([JAVA / "Shaped.java"], release=11)]))
     script = "Shaped::draw @entry { print(arg0.side, arg0.name); }"
-    matching, late_bound = subtypes.match(check_source(Source("test.bt", script)))
-    assert matching.problems == ()
+    match, late_bound = subtypes.match(check_source(Source("test.bt", script)))
+    assert match.problems == ()
     assert late_bound == ("`side` is a field of Shaped$Square, not of Shaped$Shape: dynamic",)
     assert diagnosed(subtypes, script.replace("arg0.side", "arg0.sides")) == [
         ("BT210", "`Shaped$Shape` has no field `sides`")
@@ -82,18 +82,18 @@ def test_a_static_field_is_no_field_of_an_object(inspected: ClassPath) -> None:
 
 
 def test_reasons_name_the_method(inspected: ClassPath) -> None:
-    matching, _ = inspected.match(check_source(Source("test.bt", LOOK + "when arg2 > 50ms { }")))
-    (problem,) = matching.problems
+    match, _ = inspected.match(check_source(Source("test.bt", LOOK + "when arg2 > 50ms { }")))
+    (problem,) = match.problems
     assert problem.message == "cannot compare `string` with `duration`"
     assert problem.primary.text == "`string`: parameter 2 of Inspected.look"
 
 
 def test_overloads_by_number(inspected: ClassPath) -> None:
     header = '@OnMethod(class="Inspected", method="look")\nprobe look(Object a) { }'
-    matching, _ = inspected.match(check_source(Source("test.bt", header)))
-    (missing,) = matching.missing.values()
-    assert (missing.code, missing.message) == ("BT305", "no overload of look has 1 parameter")
-    assert missing.help == (
+    match, _ = inspected.match(check_source(Source("test.bt", header)))
+    (diagnostic,) = match.missing.values()
+    assert (diagnostic.code, diagnostic.message) == ("BT305", "no overload of look has 1 parameter")
+    assert diagnostic.help == (
         "leave the rest open:  (Object a, ..)",
         "the overloads are:  look(Order, Values, String)",
     )

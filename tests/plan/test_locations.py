@@ -34,8 +34,8 @@ Find = Callable[..., PlannedClass]
 
 @pytest.fixture
 def find(places: ClassFile) -> Find:
-    def plan(location: str, body: str = "print(1);", method: str = "*", **more: Any) -> PlannedClass:
-        return planner(location, body, method, **more).plan_class(places, in_jdk=False, ancestors=frozenset())
+    def plan(location: str, body: str = "print(1);", method: str = "*", **options: Any) -> PlannedClass:
+        return planner(location, body, method, **options).plan_class(places, in_jdk=False, ancestors=frozenset())
 
     return plan
 
@@ -46,11 +46,11 @@ def planner(location: str, body: str, method: str, *, supertypes: locations.Supe
     return Planner(program) if supertypes is None else Planner(program, supertypes=supertypes)
 
 
-def found(planned: PlannedClass) -> list[tuple[str, str, str, str]]:
+def found(class_plan: PlannedClass) -> list[tuple[str, str, str, str]]:
     """Method, point, class and member of each place."""
     return [
         (method.name, item.bound.shape.point.name, item.target_class, item.member)
-        for method in planned.methods
+        for method in class_plan.methods
         for item in method.advice
         if item.bound.shape is not None
     ]
@@ -125,15 +125,15 @@ def test_lines_are_those_of_the_class_and_the_method(find: Find, places: ClassFi
     assert len(found(find(f"LINE({first})"))) == 1
     assert found(find(f"LINE({first})", method="blocks")) == []
     assert len(found(find(f"LINE({first}..{first + 6})"))) == 7  # the `for` begins twice
-    planned = find(f"LINE({first + 3})", "print(locals());")
-    (advice,) = planned.methods[0].advice
+    class_plan = find(f"LINE({first + 3})", "print(locals());")
+    (advice,) = class_plan.methods[0].advice
     assert advice.bound.shape is not None
     assert [variable.name for variable in advice.bound.shape.variables] == ["n", "sum", "i", "square"]
     assert advice.bound.shape.absent_variables == ("done",)
 
 
-def reasons(planned: PlannedClass) -> set[tuple[RefusalReason, str]]:
-    return {(refusal.reason, (refusal.method or "").partition("(")[0]) for refusal in planned.refusals}
+def reasons(class_plan: PlannedClass) -> set[tuple[RefusalReason, str]]:
+    return {(refusal.reason, (refusal.method or "").partition("(")[0]) for refusal in class_plan.refusals}
 
 
 def test_the_message_names_values_that_a_place_lacks(find: Find) -> None:
@@ -188,9 +188,9 @@ def test_methods_without_code_are_no_news_to_a_wide_pattern_and_are_to_a_name() 
     builder.raw_method(ACC_PUBLIC | ACC_NATIVE, "native0", "()V")
     file = ClassFile.parse(builder.to_bytes())
     wide = planner("RAISE", "print(1);", "*").plan_class(file, in_jdk=False, ancestors=frozenset())
-    named = planner("RAISE", "print(1);", "native0").plan_class(file, in_jdk=False, ancestors=frozenset())
+    narrow = planner("RAISE", "print(1);", "native0").plan_class(file, in_jdk=False, ancestors=frozenset())
     assert wide.refusals == ()
-    assert reasons(named) == {(RefusalReason.NO_CODE, "native0")}
+    assert reasons(narrow) == {(RefusalReason.NO_CODE, "native0")}
 
 
 def test_a_class_without_the_name_in_its_pool_is_not_looked_through(places: ClassFile) -> None:

@@ -16,8 +16,8 @@ def test_normal_results_are_details() -> None:
     classes = LateClasses()
     assert classes.notice(late(LateOutcome.WOVEN)).urgency is Urgency.DETAIL
     assert classes.notice(late(LateOutcome.MISSED_DEADLINE, "it took 1 s")).urgency is Urgency.DETAIL
-    lost = classes.notice(late(LateOutcome.LOST, "nobody answered"))
-    assert (lost.urgency, lost.text) == (
+    notice = classes.notice(late(LateOutcome.LOST, "nobody answered"))
+    assert (notice.urgency, notice.text) == (
         Urgency.WARNING,
         "com.acme.Foo (app) was without its probes until now: nobody answered",
     )
@@ -28,8 +28,8 @@ def test_changes_by_others_are_reported_ten_times() -> None:
     notices = [classes.notice(late(LateOutcome.CHANGED, name=f"C{number}")) for number in range(11)]
     assert [notice.urgency for notice in notices] == [Urgency.INFORMATION] * 10 + [Urgency.DETAIL]
     assert notices[9].text.endswith("(-v shows further classes)")
-    lost = classes.notice(late(LateOutcome.CHANGED, "p is no longer in void f()"))
-    assert lost.urgency is Urgency.WARNING, "however many there were"
+    text = classes.notice(late(LateOutcome.CHANGED, "p is no longer in void f()"))
+    assert text.urgency is Urgency.WARNING, "however many there were"
 
 
 def test_refused_classes_have_their_code_and_permission() -> None:

@@ -46,13 +46,13 @@ def deployed(script: str, where: Sequence[tuple[str, str]], weave_ns: int = 0) -
 def _report(
     probe: str,
     methods: int,
-    fired: int,
+    firings: int,
     produced: int = 0,
     delivered: int = 0,
     *,
     dropped_by: Mapping[Cause, int] = NOTHING_DROPPED,
     cost: Cost = _NO_COST,
-    skipped: int = 0,
+    skips: int = 0,
     limited: int = 0,
     untrue: int | None = None,
     rested_ns: int = 0,
@@ -63,8 +63,8 @@ def _report(
 ) -> ProbeReport:
     account = ProbeAccount(
         0,
-        fired,
-        skipped,
+        firings,
+        skips,
         limited,
         produced=produced,
         delivered=delivered,
@@ -208,7 +208,7 @@ def test_why_a_probe_was_silent() -> None:
         _report("two", 2, 0, 0, 0, conditional=True),
         _report("many", 9, 0, 0, 0, conditional=True, untrue=0),
         _report("picky", 9, 0, 0, 0, conditional=True, untrue=1000),
-        _report("few", 1, 0, 0, 0, skipped=41, sampling="1:100", limited=3),
+        _report("few", 1, 0, 0, 0, skips=41, sampling="1:100", limited=3),
         _report("off", 1, 0, 0, 0),
     ]
     assert silent(tallies, {"off": "it is disabled (@Disabled)", "timer": "its 5s had not passed"}) == [
@@ -226,11 +226,11 @@ def test_why_a_probe_was_silent() -> None:
 def test_untraceable_methods_are_not_reported_as_absent() -> None:
     script = "A::f @entry { @n = count(); } B::g @entry { @n = count(); }"
     deployment = deployed(script, [])
-    missing = {
+    diagnostics = {
         probe.id: Diagnostic(code, "…", Label(probe.span))
         for probe, code in zip(deployment.program.probes, ("BT336", "BT301"), strict=True)
     }
-    deployment = replace(deployment, matching=replace(deployment.matching, missing=missing))
+    deployment = replace(deployment, matching=replace(deployment.matching, missing=diagnostics))
     assert refusal_reasons(deployment, {}) == {"f": "its methods cannot be traced [BT336]"}
     late = replace(deployment, matching=replace(deployment.matching, missing={}))
     assert refusal_reasons(late, {"B": "BT338", "C": ""}) == {"g": "its methods cannot be traced [BT338]"}
@@ -303,11 +303,11 @@ def test_the_report_has_the_firings_of_probes_that_only_fill_maps() -> None:
     """
     filled = filled_maps(check_source(Source("x.bt", source)))
     assert filled == {"one": "@n and @took", "two": "@n and @names", "three": "@n and @took"}
-    tallies = tuple(_report(name, 1, fired, 0, 0) for name, fired in (("one", 1_009), ("two", 1), ("three", 303)))
+    tallies = tuple(_report(name, 1, firings, 0, 0) for name, firings in (("one", 1_009), ("two", 1), ("three", 303)))
     first = summary_lines(Summary(tallies, LEFT, 1, fillers=filled, errors=2))[0]
     assert first == "1 312 firings into @n and @took · 1 firing into @n and @names · 2 probe errors"
-    lost = _report("two", 1, 1, produced=1, delivered=0, dropped_by={Cause.RING: 1})
-    assert summary_lines(Summary((lost,), LEFT, 1, fillers=filled))[0].startswith("events 0 shown, 1 lost")
+    loss_report = _report("two", 1, 1, produced=1, delivered=0, dropped_by={Cause.RING: 1})
+    assert summary_lines(Summary((loss_report,), LEFT, 1, fillers=filled))[0].startswith("events 0 shown, 1 lost")
     assert filled_maps(check_source(Source("x.bt", source + "A::e @entry { print(1); }"))) == {}
 
 
@@ -328,7 +328,7 @@ def test_the_cost_of_a_session_covers_its_whole_time() -> None:
 
 
 def test_hits_that_were_skipped_are_in_the_summary() -> None:
-    tally = _report("quote", 1, 182, 0, 0, skipped=25_933, restraints=9, rested_ns=4_200_000_000)
+    tally = _report("quote", 1, 182, 0, 0, skips=25_933, restraints=9, rested_ns=4_200_000_000)
     assert summary_lines(Summary((tally,), LEFT, 10))[0].endswith(
         " · 26 115 hits = 182 fired + 25 933 skipped · for 4.2s no hit was looked at (budget)"
     )

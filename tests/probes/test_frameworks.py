@@ -43,10 +43,10 @@ def test_pools(jdk: int, stacks: str, tmp_path: Path) -> None:
     with target(jdk, "Pooling", classpath=classes("Pooling", *jars(*stacks.split()))) as program:
         with tracing(program.pid, script) as tracer:
             run(program, tracer)
-        acquired, used, timed_out = counts_of(program, "hikari")
+        acquired, uses, timed_out = counts_of(program, "hikari")
         assert columns(tracer, "pools.@wait") == {"orders": 78, "stock": 46}
         assert columns(tracer, "pools.@failed") == {"orders": 3, "stock": 2}
-        assert (acquired, used, timed_out) == (78, 53 + 17, 3)
+        assert (acquired, uses, timed_out) == (78, 53 + 17, 3)
         query, twice, leak = "Pooling.query:88", "Pooling.closeTwice:96", "Pooling.leak:104"
         assert columns(tracer, "pools.@borrows") == {query: 53 + 41, twice: 17, leak: 5 + 3}
         assert columns(tracer, "pools.@held") == {query: 53 + 41, twice: 17}
@@ -72,15 +72,15 @@ def test_http_client(jdk: int, stacks: str, tmp_path: Path) -> None:
         with tracing(program.pid, script) as tracer:
             run(program, tracer)
         ports = next(line for line in program.stdout if line.startswith("ports ")).split()[1:]
-        server, closed = (f"127.0.0.1:{port}" for port in ports)
+        server, closed_address = (f"127.0.0.1:{port}" for port in ports)
         assert columns(tracer, "client.@took") == {
             f"{server},GET,200": 23 + 5 + 29 + 7 + 11 + 37 + 41,
             f"{server},POST,200": 31,
             f"{server},GET,404": 11 + 19,
             f"{server},GET,503": 5 + 17,
             f"{server},GET,HttpTimeoutException": 1 + 1,
-            f"{closed},GET,ConnectException": 3 + 2 + 13 + 1,
-            f"{closed},GET,HttpHostConnectException": 1,
+            f"{closed_address},GET,ConnectException": 3 + 2 + 13 + 1,
+            f"{closed_address},GET,HttpHostConnectException": 1,
         }
         assert tracer.maps()["by"] == {
             "jdk,200,true": 23 + 5,
@@ -264,24 +264,24 @@ def test_redis(jdk: int, stacks: str, tmp_path: Path) -> None:
     path = classes("RedisCalls", *jars(*stacks.split()))
     with redis() as server, target(jdk, "RedisCalls", str(server.port), classpath=path) as program:
         ports = next(line for line in program.stdout if line.startswith("ports ")).split()[1:]
-        at, (silent, closed) = f"127.0.0.1:{server.port}", (f"127.0.0.1:{port}" for port in ports)
+        at, (silent, closed_address) = f"127.0.0.1:{server.port}", (f"127.0.0.1:{port}" for port in ports)
         with tracing(program.pid, script) as tracer:
             server.reset_counts()
             run(program, tracer)
-        took, failed = columns(tracer, "redis.@took"), columns(tracer, "redis.@failed")
+        took, failures = columns(tracer, "redis.@took"), columns(tracer, "redis.@failed")
         # Jedis 7 says its own name and version before the first command of a connection.
         first = "CLIENT" if "jedis7" in stacks else "GET"
-        answered = {"GET": 53 + 19 + 41, "HGET": 19, "SET": 31 + 13, "INCR": 7 + 37 + 11, "EVAL": 1}
+        counts_by_command = {"GET": 53 + 19 + 41, "HGET": 19, "SET": 31 + 13, "INCR": 7 + 37 + 11, "EVAL": 1}
         counts = server.counts()
         assert counts.pop("BLPOP") == 1, "the second waits behind the first"
-        assert counts == answered
+        assert counts == counts_by_command
         assert took == {
-            **{f"{at},{command}": count for command, count in answered.items()},
+            **{f"{at},{command}": count for command, count in counts_by_command.items()},
             f"{at},BLPOP": 2,
             f"{silent},{first}": 3,
-            f"{closed},GET": 5,
+            f"{closed_address},GET": 5,
         }
-        assert failed == {f"{at},INCR": 7 + 11, f"{at},BLPOP": 2, f"{silent},{first}": 3, f"{closed},GET": 5}
+        assert failures == {f"{at},INCR": 7 + 11, f"{at},BLPOP": 2, f"{silent},{first}": 3, f"{closed_address},GET": 5}
         assert tracer.maps()["by"] == {
             "jedis,GET,true": 53 + 19,
             "jedis,HGET,true": 19,
@@ -417,9 +417,9 @@ def test_hibernate(jdk: int, stacks: str, tmp_path: Path) -> None:
             "Shelf.books Persisting.readBooksOfShelves:99": 5,
             "Shelf Persisting.readShelvesOfBooks:107": 7,
         }
-        loaded = columns(tracer, "hibernate.@loaded")
-        assert loaded["Shelf"] + loaded["Book"] == loads
-        assert loaded["Shelf"] == 2 * shelves
+        entities = columns(tracer, "hibernate.@loaded")
+        assert entities["Shelf"] + entities["Book"] == loads
+        assert entities["Shelf"] == 2 * shelves
         assert columns(tracer, "hibernate.@inserted") == {"Shelf": shelves, "Book": books + 3}
         assert columns(tracer, "hibernate.@updated") == {"Book": updates}
         assert columns(tracer, "hibernate.@deleted") == {"Book": deletes}

@@ -36,9 +36,9 @@ def test_uncaught(jdk: int, tmp_path: Path) -> None:
         promise = "IllegalStateException Dying.stages:90"
         assert columns(tracer, "uncaught.@died") == {die: 7 + 3 * len(virtual)}
         now = "Dying$Broken Dying.stages:94"  # exceptionNow() is younger than JDK 17
-        lost, read = ({now: 0}, {now: 1}) if virtual else ({}, {})
-        assert columns(tracer, "uncaught.@lost") == {fail: 13 - 5, stage: 17 - 3 - 2 - 2, promise: 11, **lost}
-        assert columns(tracer, "uncaught.@read") == {fail: 5, stage: 3 + 2 + 2, **read}
+        losses, read_counts = ({now: 0}, {now: 1}) if virtual else ({}, {})
+        assert columns(tracer, "uncaught.@lost") == {fail: 13 - 5, stage: 17 - 3 - 2 - 2, promise: 11, **losses}
+        assert columns(tracer, "uncaught.@read") == {fail: 5, stage: 3 + 2 + 2, **read_counts}
         assert counts(tracer, "promises")["java.lang.IllegalStateException"] == 11
         assert counts(tracer, "died")["worker-3,Dying.die:41"] == 1
         assert any(line.startswith("worker-6 died of Dying$Broken: the thread ends") for line in tracer.printed())
@@ -148,11 +148,11 @@ def check_patterns_and_objects(tracer: Tracer) -> None:
     assert columns(tracer, "regex.@took")["order \\\\d+ .* Computing.patterns:58"] == 31
     assert tracer.maps()["long"]["(a+)+b"] == 5
     objects = {"read Computing$Order Computing.objects:76": 17}
-    written = {"write Computing$Order Computing.written:92": 13, "write Computing$Broken Computing.written:92": 3}
-    assert columns(tracer, "serialization.@took") == {**objects, **written}
+    writes = {"write Computing$Order Computing.written:92": 13, "write Computing$Broken Computing.written:92": 3}
+    assert columns(tracer, "serialization.@took") == {**objects, **writes}
     assert columns(tracer, "serialization.@failed") == {"write Computing$Broken Computing.written:92": 3}
-    named = {"Computing$Order": 17, "[Ljava.lang.String;": 17}
-    assert tracer.maps()["serialization.@classes"] == named
+    counts_by_class = {"Computing$Order": 17, "[Ljava.lang.String;": 17}
+    assert tracer.maps()["serialization.@classes"] == counts_by_class
     assert tracer.printed().count("unexpected: [Ljava.lang.String;") == 1
 
 
@@ -183,9 +183,9 @@ def check_buffers_and_reflection(tracer: Tracer) -> None:
 def check_ciphers_and_dates(tracer: Tracer) -> None:
     weak = counts(tracer, "crypto.@weak")
     assert (weak["MD5,Computing.ciphers:164"], weak["AES,Computing.ciphers:154"]) == (13, 7)
-    asked = columns(tracer, "crypto.@requests")
-    assert asked["Cipher AES/CBC/PKCS5Padding Computing.ciphers:159"] == 5
-    assert asked["MessageDigest SHA-256 Computing.ciphers:167"] == 3
+    requests = columns(tracer, "crypto.@requests")
+    assert requests["Cipher AES/CBC/PKCS5Padding Computing.ciphers:159"] == 5
+    assert requests["MessageDigest SHA-256 Computing.ciphers:167"] == 3
     ciphers = {"AES Computing.ciphers:156": 7, "AES/CBC/PKCS5Padding Computing.ciphers:161": 5}
     assert columns(tracer, "crypto.@ciphers") == ciphers
     assert columns(tracer, "crypto.@bytes")["NativePRNG Computing.ciphers:171"] == 17 * 19

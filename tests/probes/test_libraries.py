@@ -179,8 +179,8 @@ def test_http_server_of_jetty(jdk: int) -> None:
     with target(jdk, "WireMockLoad", "53", classpath=path) as server:
         with tracing(server.pid, "http_server", "--slow", "1h") as tracer:
             run(server, tracer)
-        answered = [line.split() for line in server.stdout if line.startswith("answered ")]
-        expected = {f"GET {answer.replace('=', ' ')}": int(times) for _, answer, times in answered}
+        answers = [line.split() for line in server.stdout if line.startswith("answered ")]
+        expected = {f"GET {answer.replace('=', ' ')}": int(times) for _, answer, times in answers}
         assert sum(expected.values()) == 53
         assert columns(tracer, "@took") == expected
 
@@ -294,11 +294,11 @@ def test_executors(jdk: int, tmp_path: Path) -> None:
             "Executing.submit:218": 2 * 5003,
         }
         assert columns(tracer, "executors.@refused") == {"Executing.offer:104": 7 + 3}
-        swallowed, read = columns(tracer, "executors.@swallowed"), columns(tracer, "executors.@read")
+        swallowed, read_counts = columns(tracer, "executors.@swallowed"), columns(tracer, "executors.@read")
         broken, never_again = sorted(swallowed)
         assert broken.startswith("IllegalStateException Executing.lambda$broken$")
         assert never_again.startswith("UnsupportedOperationException Executing.lambda$schedule$")
-        assert (swallowed, read) == ({broken: 11 - 3, never_again: 1}, {broken: 3})
+        assert (swallowed, read_counts) == ({broken: 11 - 3, never_again: 1}, {broken: 3})
         maps = tracer.maps()
         assert maps["late"]["orders"] >= 31, "they wait behind a task of 200 ms"
         assert maps["died"] == {"java.lang.IllegalArgumentException,Executing.throwAway:144": 2}
@@ -350,9 +350,9 @@ def test_sockets(jdk: int) -> None:
         with tracing(program.pid, "sockets", "--slow", "1h") as tracer:
             run(program, tracer)
         ports = next(line for line in program.stdout if line.startswith("ports ")).split()[1:]
-        server, channels, closed = (f"127.0.0.1:{port}" for port in ports)
-        assert columns(tracer, "@connects") == {server: 13, channels: 7, closed: 3}
-        assert columns(tracer, "@failed") == {closed: 3}
+        server, channels, closed_address = (f"127.0.0.1:{port}" for port in ports)
+        assert columns(tracer, "@connects") == {server: 13, channels: 7, closed_address: 3}
+        assert columns(tracer, "@failed") == {closed_address: 3}
         assert columns(tracer, "@accepted") == {"127.0.0.1:*": 20}
         assert columns(tracer, "@sent") == {server: 13 * 102, channels: 7 * 211, "127.0.0.1:*": 13 * 37 + 7 * 53}
         assert columns(tracer, "@received") == {server: 13 * 37, channels: 7 * 53, "127.0.0.1:*": 13 * 102 + 7 * 211}

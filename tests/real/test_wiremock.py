@@ -24,13 +24,13 @@ def test_every_request_once(jdk: int) -> None:
             server.wait_for("done")
             assert tracer.stop() == 0, tracer.stderr
             tracer.check_complete()
-        answered = {}
+        answers = {}
         for line in server.stdout:
             if line.startswith("answered "):
                 _, answer, times = line.split()
-                answered[answer.replace("=", ",")] = int(times)
-        assert sum(answered.values()) == REQUESTS
-        assert tracer.maps()["requests"] == answered
+                answers[answer.replace("=", ",")] = int(times)
+        assert sum(answers.values()) == REQUESTS
+        assert tracer.maps()["requests"] == answers
         slow = [event for event in tracer.events("slow_request") if event["path"] == "/slow"]
         assert sorted(event["query"] for event in slow) == sorted(f"n={i}" for i in range(REQUESTS) if i % 13 == 4)
         assert all(event["status"] == 200 and event["took"] >= 60_000_000 for event in slow)

@@ -47,17 +47,17 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("recording") / "x.btz"
 
 
-@given(chunks=st.lists(ENTRIES.filter(bool), min_size=1, max_size=4), compress=st.booleans(), cut=st.integers(0))
+@given(chunks=st.lists(ENTRIES.filter(bool), min_size=1, max_size=4), compress=st.booleans(), position=st.integers(0))
 @settings(max_examples=200, deadline=None)
 def test_a_file_that_is_cut_off_is_read_up_to_the_last_whole_chunk(
-    file: Path, chunks: list[list[tuple[int, bytes]]], compress: bool, cut: int
+    file: Path, chunks: list[list[tuple[int, bytes]]], compress: bool, position: int
 ) -> None:
     file.unlink(missing_ok=True)
-    whole = written(file, chunks, compress=compress)
-    assert read(whole) == ([entry for chunk in chunks for entry in chunk], "")
+    data = written(file, chunks, compress=compress)
+    assert read(data) == ([entry for chunk in chunks for entry in chunk], "")
     ends = [len(written(file, chunks[: n + 1], compress=compress)) for n in range(len(chunks))]
-    at = HEAD + cut % (len(whole) - HEAD)
-    result, torn = read(whole[:at])
+    at = HEAD + position % (len(data) - HEAD)
+    result, torn = read(data[:at])
     whole_chunks = sum(end <= at for end in ends)
     assert result == [entry for chunk in chunks[:whole_chunks] for entry in chunk]
     assert (torn == "") == (at in (HEAD, *ends))
@@ -97,9 +97,9 @@ def test_a_file_that_is_refused_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "other.btz"
     path.write_bytes(b"no recording")
     before = len(os.listdir("/proc/self/fd"))
-    with pytest.raises(UsageError, match="is not a recording") as raised_error:
+    with pytest.raises(UsageError, match="is not a recording") as error:
         ChunkReader.open(path)
-    assert len(os.listdir("/proc/self/fd")) == before, raised_error  # its traceback keeps a reference to the reader
+    assert len(os.listdir("/proc/self/fd")) == before, error  # its traceback keeps a reference to the reader
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
@@ -114,9 +114,9 @@ def entries() -> list[Entry]:
         return list(reader.entries())
 
 
-def replayed(path: Path, changed: list[tuple[int, bytes]], capfd: pytest.CaptureFixture[str]) -> int:
+def replayed(path: Path, pairs: list[tuple[int, bytes]], capfd: pytest.CaptureFixture[str]) -> int:
     path.unlink(missing_ok=True)
-    written(path, [changed])
+    written(path, [pairs])
     status = main.main(["replay", str(path), "-f", "text", "-q"])
     assert "this is a bug" not in capfd.readouterr().err
     return status
@@ -128,14 +128,14 @@ def test_messages_that_are_not_as_btpy_writes_them(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], changes: list[tuple[int, int, bytes]]
 ) -> None:
     """Damage with the right checksum gives an error or odd output, but no crash and no hang."""
-    changed = [(entry.code, bytearray(entry.payload)) for entry in entries()]
+    pairs = [(entry.code, bytearray(entry.payload)) for entry in entries()]
     for message, at, put in changes:
-        _, payload = changed[message % len(changed)]
+        _, payload = pairs[message % len(pairs)]
         at = at % (len(payload) + 1)
         payload[at : at + len(put)] = put
         if not put:
-            del changed[message % len(changed) or 1 :]
-    assert replayed(tmp_path / "x.btz", [(code, bytes(payload)) for code, payload in changed], capfd) in (0, 1, 2)
+            del pairs[message % len(pairs) or 1 :]
+    assert replayed(tmp_path / "x.btz", [(code, bytes(payload)) for code, payload in pairs], capfd) in (0, 1, 2)
 
 
 JSON = st.recursive(
@@ -179,15 +179,15 @@ def put(document: object, path: tuple[int, ...], value: object) -> object:
 def test_programs_that_no_script_could_be(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], data: st.DataObject
 ) -> None:
-    changed = [(entry.code, entry.payload) for entry in entries()]
-    at = next(at for at, (code, _) in enumerate(changed) if code == Program.code)
-    program = codec.decode(*changed[at], {Program.code: Program})
+    pairs = [(entry.code, entry.payload) for entry in entries()]
+    at = next(at for at, (code, _) in enumerate(pairs) if code == Program.code)
+    program = codec.decode(*pairs[at], {Program.code: Program})
     assert isinstance(program, Program)
     document = json.loads(program.outline)
     where = data.draw(st.sampled_from(list(places(document))))
     document = put(document, where, data.draw(JSON))
-    changed[at] = Program.code, codec.encode(Program(program.sources, json.dumps(document)))[5:]
-    assert replayed(tmp_path / "x.btz", changed, capfd) in (0, 1, 2)
+    pairs[at] = Program.code, codec.encode(Program(program.sources, json.dumps(document)))[5:]
+    assert replayed(tmp_path / "x.btz", pairs, capfd) in (0, 1, 2)
 
 
 def test_deep_documents() -> None:

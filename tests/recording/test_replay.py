@@ -30,10 +30,10 @@ def test_a_replay_equals_the_output_of_the_run_byte_for_byte(tmp_path: Path, for
     live, file = tmp_path / "live", tmp_path / "run.btz"
     with finished("-f", format_, "-o", live, "--record", file) as tracer:
         message = [line for line in tracer.stderr if line.startswith("warning")]
-    replayed = replay(file, "-f", format_)
-    assert replayed.returncode == 0, replayed.stderr
-    assert replayed.stdout == live.read_bytes()
-    assert [line for line in replayed.stderr.decode().splitlines() if line.startswith("warning")] == message
+    result = replay(file, "-f", format_)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == live.read_bytes()
+    assert [line for line in result.stderr.decode().splitlines() if line.startswith("warning")] == message
     if format_ == "ndjson":
         lines = [json.loads(line) for line in live.read_text().splitlines()]
         assert sum(line["type"] == "event" and line["name"] == "step" for line in lines) == CALLS
@@ -149,9 +149,9 @@ def test_a_recording_beside_a_closed_output_has_its_end(tmp_path: Path) -> None:
                 program.send("call 1")
                 program.wait_for("called")
             assert tracer.returncode == 141
-    replayed = replay(file, "-f", "ndjson")
-    assert replayed.stderr == b""
-    lines = [json.loads(line) for line in replayed.stdout.splitlines()]
+    result = replay(file, "-f", "ndjson")
+    assert result.stderr == b""
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
     end = lines[-1]
     assert (end["reason"], end["dropped"]) == ("reader-gone", 0)
     assert end["delivered"] == sum(line["type"] == "event" for line in lines) > CALLS
@@ -174,10 +174,10 @@ def test_recordings_of_several_jvms_are_one_run(tmp_path: Path) -> None:
             tracer.process.send_signal(signal.SIGINT)
             assert tracer.wait() == 0
         files = [tmp_path / f"run-{process.pid}.btz" for process in (one, other)]
-        replayed = replay(files[0], files[1], "-f", "ndjson")
-        assert replayed.returncode == 0, replayed.stderr
-        assert sorted(replayed.stdout.splitlines()) == sorted(live.read_bytes().splitlines())
-        lines = [json.loads(line) for line in replayed.stdout.splitlines()]
+        replay_result = replay(files[0], files[1], "-f", "ndjson")
+        assert replay_result.returncode == 0, replay_result.stderr
+        assert sorted(replay_result.stdout.splitlines()) == sorted(live.read_bytes().splitlines())
+        lines = [json.loads(line) for line in replay_result.stdout.splitlines()]
         assert [line["data"] for line in lines if line["type"] == "map" and "pid" not in line] == [
             {"@n": 154},
             {"@n": 161},

@@ -114,27 +114,27 @@ def test_wrong_entries_are_not_sent() -> None:
     with typing("A::b { print(durration); }" + ENTER + CTRL_C + CTRL_D) as (listener, _):
         Prompt(listener, InMemoryHistory()).run()
     assert listener.texts == [":quit"]
-    written = "".join(listener.written)
-    assert "unknown name `durration`" in written
-    assert "not sent" in written
+    output = "".join(listener.written)
+    assert "unknown name `durration`" in output
+    assert "not sent" in output
 
 
-def completed(text: str, *, asked: bool = True) -> list[tuple[str, int]]:
+def completed(text: str, *, on_request: bool = True) -> list[tuple[str, int]]:
     def failed(what: str, error: Exception) -> None:
         raise AssertionError(what) from error
 
     listener = Completions(Listener(), failed).get_completions(
-        Document(text), CompleteEvent(text_inserted=not asked, completion_requested=asked)
+        Document(text), CompleteEvent(text_inserted=not on_request, completion_requested=on_request)
     )
     return [(completion.text, completion.start_position) for completion in listener]
 
 
 def test_tab_completes_the_common_prefix_of_the_candidates() -> None:
     typed = Document("a @entry { @x = l")
-    offered = [Completion(text, -1) for text in ("lhist(", "lhistory", "last(", "topk")]
-    assert common_part(typed, offered[:2]) == "hist"
-    assert common_part(typed, offered) == ""
-    assert common_part(typed, [offered[0], offered[3]]) == ""  # a single candidate is inserted completely
+    completions = [Completion(text, -1) for text in ("lhist(", "lhistory", "last(", "topk")]
+    assert common_part(typed, completions[:2]) == "hist"
+    assert common_part(typed, completions) == ""
+    assert common_part(typed, [completions[0], completions[3]]) == ""  # a single candidate is inserted completely
 
 
 def test_completions_replace_the_typed_word() -> None:
@@ -145,9 +145,9 @@ def test_completions_replace_the_typed_word() -> None:
 
 
 def test_the_menu_comes_by_itself_only_where_something_must_follow() -> None:
-    assert completed("PricingEngine::", asked=False) != []
-    assert completed("PricingEngine::quote @entry { ", asked=False) == []
-    assert completed("PricingEngine::quote @entry { print(1, ", asked=False) == []
+    assert completed("PricingEngine::", on_request=False) != []
+    assert completed("PricingEngine::quote @entry { ", on_request=False) == []
+    assert completed("PricingEngine::quote @entry { print(1, ", on_request=False) == []
 
 
 def test_vi_keys() -> None:
@@ -176,9 +176,9 @@ def test_the_prompt_survives_failures_around_it() -> None:
         listener.breaks = True
         Prompt(listener, InMemoryHistory()).run()
     assert listener.texts[-2:] == [":maps", ":quit"]
-    written = "".join(listener.written)
-    assert "checking failed; this is a bug in btpy: RuntimeError: of the checker" in written
-    assert written.count("the toolbar failed") == 1
+    output = "".join(listener.written)
+    assert "checking failed; this is a bug in btpy: RuntimeError: of the checker" in output
+    assert output.count("the toolbar failed") == 1
 
 
 def test_completion_that_fails_completes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

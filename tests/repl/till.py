@@ -61,9 +61,9 @@ class Person:
         self.repl.enter(text)
         return "\n".join(line for line in self.seen[before:] if not _EVENT.match(line))
 
-    def wait_for(self, wanted: str, times: int = 1) -> list[str]:
+    def wait_for(self, text: str, times: int = 1) -> list[str]:
         """Waits for this number of matching lines; returns them."""
-        pattern = re.compile(wanted)
+        pattern = re.compile(text)
         deadline = time.monotonic() + PATIENCE
         with self._changed:
             while True:
@@ -71,7 +71,7 @@ class Person:
                 if len(results) >= times:
                     return results
                 seconds = deadline - time.monotonic()
-                assert seconds > 0, "\n".join([f"waited for {times} lines {wanted!r} in:", *self._written])
+                assert seconds > 0, "\n".join([f"waited for {times} lines {text!r} in:", *self._written])
                 self._changed.wait(seconds)
 
     def until(self, holds: Callable[[], object], what: str) -> None:

@@ -15,10 +15,10 @@ from tests.running.programs import Program
 
 
 def check(java: Path, program: Program, plan: Plan, directory: Path) -> None:
-    plain, loaded = weaving.run(java, program, directory / "plain")
+    plain, class_names = weaving.run(java, program, directory / "plain")
     assert plain.status == 0, plain.stdout + plain.stderr
     assert bool(plain.stdout) != bool(program.results)
-    results = weaving.woven(program, loaded, java, plan, directory / "classes")
+    results = weaving.woven(program, class_names, java, plan, directory / "classes")
     traced, _ = weaving.run(java, results.program, directory / "woven")
     assert traced == plain
     calls, values = weaving.tallied(directory / "woven")

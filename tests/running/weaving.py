@@ -90,11 +90,11 @@ def run(java: Path, program: Program, directory: Path) -> tuple[Outcome, frozens
         text=True,
         timeout=PATIENCE,
     )
-    written = sorted(path for path in work.glob(program.results) if path.is_file()) if program.results else []
-    files = {str(path.relative_to(work)): hashlib.sha256(path.read_bytes()).hexdigest() for path in written}
-    loaded = frozenset(name.replace(".", "/") for name in _LOADED.findall(log.read_text()))
+    results = sorted(path for path in work.glob(program.results) if path.is_file()) if program.results else []
+    files = {str(path.relative_to(work)): hashlib.sha256(path.read_bytes()).hexdigest() for path in results}
+    class_names = frozenset(name.replace(".", "/") for name in _LOADED.findall(log.read_text()))
     stderr = _JAR.sub(r"\1", result.stderr)  # the JVM warns about calls of libraries, and names their jars
-    return Outcome(result.returncode, result.stdout, stderr, files), loaded
+    return Outcome(result.returncode, result.stdout, stderr, files), class_names
 
 
 def tallied(directory: Path) -> tuple[int, int]:
@@ -122,8 +122,8 @@ class _Weaver:
         return result.data or data
 
 
-def woven(program: Program, loaded: frozenset[str], java: Path, plan: Plan, directory: Path) -> Woven:
-    """The program with the plan woven into its classes, and into the classes of its modules that are in ``loaded``."""
+def woven(program: Program, class_names: frozenset[str], java: Path, plan: Plan, directory: Path) -> Woven:
+    """The program with the plan woven into its classes, and into those of its modules that are in ``class_names``."""
     directory.mkdir()
     weaver = _Weaver(plan)
     classpath = []
@@ -134,22 +134,22 @@ def woven(program: Program, loaded: frozenset[str], java: Path, plan: Plan, dire
             for class_file in sorted(out.rglob("*.class")):
                 class_file.write_bytes(weaver.weave(class_file.read_bytes()))
         else:
-            _weave_jar(path, out, loaded, weaver)
+            _weave_jar(path, out, class_names, weaver)
         classpath.append(out)
     flags = list(program.flags)
     for module in program.modules:
         out = directory / module
         for name, data in _of_module(java, module):
-            if name in loaded:
+            if name in class_names:
                 file = out / f"{name}.class"
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(weaver.weave(data))
         flags += ["--patch-module", f"{module}={out}", "--add-reads", f"{module}=ALL-UNNAMED"]
-    changed = replace(program, classpath=tuple(classpath), flags=tuple(flags))
-    return Woven(changed, weaver.classes, weaver.methods, weaver.sites, weaver.refused)
+    woven_program = replace(program, classpath=tuple(classpath), flags=tuple(flags))
+    return Woven(woven_program, weaver.classes, weaver.methods, weaver.sites, weaver.refused)
 
 
-def _weave_jar(path: Path, out: Path, loaded: frozenset[str], weaver: _Weaver) -> None:
+def _weave_jar(path: Path, out: Path, class_names: frozenset[str], weaver: _Weaver) -> None:
     """Copies a jar without its signatures: they would not fit the woven classes."""
     with zipfile.ZipFile(path) as jar, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as copy:
         for entry in jar.infolist():
@@ -157,7 +157,7 @@ def _weave_jar(path: Path, out: Path, loaded: frozenset[str], weaver: _Weaver) -
                 continue
             data = jar.read(entry)
             name = _VERSIONED.sub("", entry.filename)
-            if name.endswith(".class") and name.removesuffix(".class") in loaded:
+            if name.endswith(".class") and name.removesuffix(".class") in class_names:
                 data = weaver.weave(data)
             copy.writestr(entry.filename, data)
 

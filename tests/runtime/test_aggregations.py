@@ -133,9 +133,9 @@ def test_update_after_delete_is_dropped(outcome: Outcome) -> None:
 def test_plain_values(outcome: Outcome) -> None:
     results = {key: value for (key,), value in outcome.map("plain", 0, MapKind.VALUE, 1).entries}
     shared = results.pop("shared")
-    closed = results.pop("object")
+    objects = results.pop("object")
     assert shared == 80_000
-    assert isinstance(closed, ClosedObject)
+    assert isinstance(objects, ClosedObject)
     assert results == {"null": None, "int": 14, "cut": CutString("a long s", 13), "double": 1.5, "text": "0ab"}
     assert outcome.fact("plain", "unset") == "null"
     assert outcome.fact("plain", "cut") == "a long s"

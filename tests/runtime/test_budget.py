@@ -83,8 +83,8 @@ def test_a_sudden_burst_is_restrained_before_the_next_round_of_the_budget(outcom
     nearly nothing.
     """
     assert outcome.fact("at-once", "before") == ""
-    fired = int(outcome.fact("at-once", "fired"))
-    assert 500 < fired < 2_000
+    firings = int(outcome.fact("at-once", "fired"))
+    assert 500 < firings < 2_000
     assert 40_000 < int(outcome.fact("at-once", "weights")) < 60_000
     assert steps(outcome, "after", "at-once") == [(1, RestraintStep.SAMPLED)]
     row = outcome.counters("at-once")

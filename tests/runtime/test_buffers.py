@@ -24,15 +24,15 @@ def test_delivered_and_dropped_are_all_that_was_produced(outcome: Outcome) -> No
 
 def test_records_are_whole_and_come_once(outcome: Outcome) -> None:
     numbers_by_writer: dict[int, list[int]] = defaultdict(list)
-    named = 0
+    count = 0
     for record in outcome.records("overflow"):
         index, complement = record.values
         assert isinstance(index, int)
         assert complement == ~index
         assert record.thread in (f"writer-{record.probe}", "")  # the record with the name may have met full buffers
-        named += record.thread != ""
+        count += record.thread != ""
         numbers_by_writer[record.probe].append(index)
-    assert named > 0
+    assert count > 0
     for indices in numbers_by_writer.values():
         assert len(set(indices)) == len(indices)
 

@@ -43,6 +43,6 @@ def test_the_fast_path_is_there_before_the_budget_looks_again(outcome: Outcome) 
     """The first firing decides whether a probe may take a fast path. The budget checks its costs every 50 ms."""
     assert outcome.fact("fast-paths", "fired") == "true true"
     assert outcome.fact("fast-paths", "ticked") == "false false"
-    (tallied, added) = (outcome.map("fast-paths", map_, MapKind.COUNT, map_).entries for map_ in (0, 1))
+    (tallied, sums) = (outcome.map("fast-paths", map_, MapKind.COUNT, map_).entries for map_ in (0, 1))
     assert tallied == (((), Count(14)),)
-    assert added == ((("k",), Count(14)),)
+    assert sums == ((("k",), Count(14)),)

@@ -16,8 +16,8 @@ def test_every_nth_hit(outcome: Outcome) -> None:
 
 def test_a_share_of_the_hits(outcome: Outcome) -> None:
     assert outcome.fact("sampling", "rate") == "true"
-    chosen = 10_007 - outcome.counters("sampling")[2].skipped
-    assert 300 < chosen < 700  # 500 are expected
+    count = 10_007 - outcome.counters("sampling")[2].skipped
+    assert 300 < count < 700  # 500 are expected
 
 
 def test_a_limit_per_second(outcome: Outcome) -> None:

@@ -37,8 +37,8 @@ def test_the_most_frequent_values_with_their_bounds(outcome: Outcome) -> None:
     for frequent in value.values:
         exact_count = exact.get(str(frequent.value), 1)
         assert frequent.least <= exact_count <= frequent.count, frequent
-    listed = {frequent.value for frequent in value.values}
-    assert all(count <= value.unseen for name, count in exact.items() if name not in listed)
+    values = {frequent.value for frequent in value.values}
+    assert all(count <= value.unseen for name, count in exact.items() if name not in values)
     assert [frequent.value for frequent in value.shown[:4]] == ["value-0", "value-1", "value-2", "value-3"]
 
 
@@ -80,7 +80,7 @@ def test_first_and_last(outcome: Outcome) -> None:
 
 def test_series(outcome: Outcome) -> None:
     samples = range(WRITERS * ROUNDS)
-    whole = {
+    aggregates = {
         SeriesOperator.SUM: Total(len(samples), sum(samples), 0.0),
         SeriesOperator.AVG: Average(len(samples), sum(samples), 0.0),
         SeriesOperator.MIN: Least(len(samples), 0),
@@ -93,7 +93,7 @@ def test_series(outcome: Outcome) -> None:
         assert isinstance(value, TimeSeries)
         assert value.n == len(samples)
         if len(value.windows) == 1:  # the hour may end while the test runs
-            assert value.windows[0][1] == whole[operator]
+            assert value.windows[0][1] == aggregates[operator]
     series = Series(1_000_000, 7, SeriesOperator.COUNT)
     ((_, value),) = outcome.map("series", 5, MapKind.TSERIES, parameters=series).entries
     assert isinstance(value, TimeSeries)

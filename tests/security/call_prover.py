@@ -192,10 +192,10 @@ def _join(one: Value, other: Value) -> Value | None:
         return Value(one.type, size=max(one.size, other.size)) if one.type == other.type else None
     if NULL in (one, other):
         return other if one == NULL else one
-    fresh, size = one.fresh and other.fresh, max(one.size, other.size)
+    is_fresh, size = one.fresh and other.fresh, max(one.size, other.size)
     if one.type == other.type:
-        return Value(one.type, one.exact and other.exact, fresh, size)
-    return Value(descriptors.OBJECT, False, fresh, size)
+        return Value(one.type, one.exact and other.exact, is_fresh, size)
+    return Value(descriptors.OBJECT, False, is_fresh, size)
 
 
 _State = tuple[tuple[Value | None, ...], tuple[Value, ...]]
@@ -346,17 +346,17 @@ class Prover:
             return [self._implementation(owner, name, descriptor)]
         if receiver.exact and receiver.type[0] == "L":
             return [self._implementation(receiver.type[1:-1], name, descriptor)]
-        named = receiver.type[1:-1] if self.is_exact(receiver) else owner
-        file, method = self._implementation(named, name, descriptor)
-        of_class = self.classes.file(named).access_flags
+        class_name = receiver.type[1:-1] if self.is_exact(receiver) else owner
+        file, method = self._implementation(class_name, name, descriptor)
+        of_class = self.classes.file(class_name).access_flags
         if of_class & ACC_FINAL or method.access_flags & (ACC_PRIVATE | ACC_FINAL):
             return [(file, method)]
         if of_class & ACC_INTERFACE:
             raise RefusedError(f"a call by the interface {owner}.{name}")
         is_internal = not method.access_flags & (ACC_PUBLIC | ACC_PROTECTED)  # no other package can override it
-        if not ((is_internal and named.startswith("java/")) or self._closed(named)):
+        if not ((is_internal and class_name.startswith("java/")) or self._closed(class_name)):
             raise RefusedError(f"a virtual call of {owner}.{name}, which subclasses may have")
-        holders = [named, *(subclass.name for subclass in self.classes.subclasses(named))]
+        holders = [class_name, *(subclass.name for subclass in self.classes.subclasses(class_name))]
         methods = [self._implementation(holder, name, descriptor) for holder in holders]
         distinct = {
             (holder.name, implementation.offset): (holder, implementation) for holder, implementation in methods
@@ -493,9 +493,9 @@ class _Run:
         everything = (1 << len(index)) - 1
         dominators = dict.fromkeys(self._starts, everything)
         dominators[0] = 1
-        changed = True
-        while changed:
-            changed = False
+        has_changed = True
+        while has_changed:
+            has_changed = False
             for at in self._starts[1:]:
                 bits = everything
                 for source in before[at]:
@@ -503,7 +503,7 @@ class _Run:
                 bits |= 1 << index[at]
                 if bits != dominators[at]:
                     dominators[at] = bits
-                    changed = True
+                    has_changed = True
         self._index = index
         self._before = before
         return dominators

@@ -25,20 +25,20 @@ class Frames:
         self._hints = {kind: get_type_hints(kind, include_extras=True) for kind in kinds}
 
     def frame(self) -> bytes:
-        whole = codec.encode(self.message())
+        data = codec.encode(self.message())
         choice = self._random.random()
         if choice < 0.4:
-            return whole
+            return data
         if choice < 0.5:
             return self._random.randbytes(self._random.randrange(1, 64))
-        frame = bytearray(whole)
+        frame = bytearray(data)
         if choice < 0.75:
             for _ in range(self._random.randrange(1, 5)):
                 frame[self._random.randrange(4, len(frame))] = self._random.randrange(256)
             return bytes(frame)
         if choice < 0.85:
-            cut = frame[4 : self._random.randrange(5, len(frame) + 1)]
-            return struct.pack(">I", len(cut)) + cut
+            beginning = frame[4 : self._random.randrange(5, len(frame) + 1)]
+            return struct.pack(">I", len(beginning)) + beginning
         if choice < 0.95:
             longer = frame[4:] + self._random.randbytes(self._random.randrange(1, 9))
             return struct.pack(">I", len(longer)) + longer

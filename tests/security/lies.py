@@ -120,8 +120,8 @@ def _other_request(difference: int) -> Change:
         request = getattr(message, "request", None)
         if request is None:
             return _twice(message, sender)
-        changed: Message = replace(cast(Any, message), request=(request + difference) & 0xFFFFFFFF)
-        return [codec.encode(changed)]
+        lie_message: Message = replace(cast(Any, message), request=(request + difference) & 0xFFFFFFFF)
+        return [codec.encode(lie_message)]
 
     return lie
 
@@ -144,8 +144,8 @@ def _other_kind(message: Message, sender: Sender) -> Sequence[bytes]:
 
 
 def _half(message: Message, sender: Sender) -> Sequence[bytes]:
-    whole = codec.encode(message)
-    return [whole[: len(whole) // 2 + 1], sender.hang_up()]
+    data = codec.encode(message)
+    return [data[: len(data) // 2 + 1], sender.hang_up()]
 
 
 def _too_long(message: Message, sender: Sender) -> Sequence[bytes]:

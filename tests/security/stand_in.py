@@ -148,67 +148,68 @@ class Impostor(Peer):
         while self.receive() is not None:
             pass
 
-    def answers(self, asked: Message) -> Iterator[Message]:
-        match asked:
+    def answers(self, request: Message) -> Iterator[Message]:
+        match request:
             case messages.Configure():
                 yield messages.Configured(1)
             case messages.Search():
-                yield self._search(asked)
+                yield self._search(request)
             case messages.Read():
                 files = dict(enumerate(self._classes.values(), 1))
-                read = tuple(messages.ClassFileOf(id_, files.get(id_, b"")) for id_ in asked.class_ids)
-                yield messages.ClassFiles(asked.request, read)
+                class_files = tuple(messages.ClassFileOf(id_, files.get(id_, b"")) for id_ in request.class_ids)
+                yield messages.ClassFiles(request.request, class_files)
             case messages.LookUp():
-                facts = tuple(messages.TypeFact(name, "java.lang.Object", ()) for name in asked.names)
-                yield messages.Supertypes(asked.request, facts)
+                facts = tuple(messages.TypeFact(name, "java.lang.Object", ()) for name in request.names)
+                yield messages.Supertypes(request.request, facts)
             case messages.Weave():
-                yield from self._weave(asked)
+                yield from self._weave(request)
             case messages.Snapshot():
                 yield messages.Errors((messages.ProbeFailure(0, 0, messages.ErrorKind.INDEX, 3, "index 9 of 3"),))
-                yield messages.Maps(asked.request, contents(self._program, asked.map_ids))
+                yield messages.Maps(request.request, contents(self._program, request.map_ids))
             case messages.Ping():
-                yield messages.Pong(asked.request)
+                yield messages.Pong(request.request)
             case messages.Restore():
-                yield messages.Restored(asked.request, 1, 1, 0, ())
+                yield messages.Restored(request.request, 1, 1, 0, ())
             case messages.Detach():
                 yield messages.Counters(tuple(map(counters_of, self._probes)))
-                yield messages.Farewell(asked.request, (), 1, 100)
+                yield messages.Farewell(request.request, (), 1, 100)
             case messages.ListSessions():
                 info = messages.SessionInfo(1, "left", 10**9, 10**10, 0, 1, 1, 1, 0)
-                yield messages.Sessions(asked.request, (info,))
+                yield messages.Sessions(request.request, (info,))
             case messages.Join():
                 handed = (messages.HandedOver(0, 1),)
-                yield messages.Joined(asked.request, "", 1, "left", 10**10, b"no description", handed)
+                yield messages.Joined(request.request, "", 1, "left", 10**10, b"no description", handed)
             case messages.Leave():
-                yield messages.Left(asked.request, "", 1)
+                yield messages.Left(request.request, "", 1)
             case messages.Locate():
-                yield messages.Locations(asked.request, ())
+                yield messages.Locations(request.request, ())
             case messages.Install():
-                self._probes += tuple(probe.id for probe in asked.probes)
-                yield messages.Done(asked.request, "")
+                self._probes += tuple(probe.id for probe in request.probes)
+                yield messages.Done(request.request, "")
             case messages.Release() | messages.Go() | messages.Woven():
                 pass
             case _:
-                yield messages.Done(asked.request, "")  # type: ignore[attr-defined]
+                yield messages.Done(request.request, "")  # type: ignore[attr-defined]
 
-    def _search(self, asked: messages.Search) -> messages.Classes:
+    def _search(self, request: messages.Search) -> messages.Classes:
         simple = [name.rpartition(".")[2] for name in self._classes]
-        listed = tuple(
+        classes = tuple(
             loaded_class(id_, name)
             for id_, name in enumerate(self._classes, 1)
-            if not asked.since and any(word in pattern.text for pattern in asked.patterns for word in (*simple, ".*"))
+            if not request.since
+            and any(word in pattern.text for pattern in request.patterns for word in (*simple, ".*"))
         )
-        return messages.Classes(asked.request, len(self._classes), len(listed), listed)
+        return messages.Classes(request.request, len(self._classes), len(classes), classes)
 
-    def _weave(self, asked: messages.Weave) -> Iterator[Message]:
+    def _weave(self, request: messages.Weave) -> Iterator[Message]:
         names = dict(enumerate(self._classes, 1))
-        for id_ in asked.class_ids:
+        for id_ in request.class_ids:
             name = names.get(id_, "Counted")
             self._question += 1
             yield messages.ClassBytes(
                 self._question, id_, name, "app@1", "java.lang.Object", (), self._classes.get(name, b"")
             )
-        yield messages.WeaveResult(asked.request, (), 0, 1, 1000, 2000, 500)
+        yield messages.WeaveResult(request.request, (), 0, 1, 1000, 2000, 500)
         if not self._has_woven:
             self._has_woven = True
             yield from unasked(self._program)

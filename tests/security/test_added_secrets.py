@@ -61,12 +61,12 @@ def test_no_format_shows_added_secrets(program: Target, format_: str, tmp_path: 
         files.mkdir()
     output = f"{files}/" if files.exists() else str(files)
     console_output = traced(program, CALLS, SCRIPT, *OPTIONS, "-f", format_, "-o", output)
-    written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
-    assert_without_secrets(console_output + written)
+    file_bytes = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    assert_without_secrets(console_output + file_bytes)
     if format_ in ("text", "ndjson", "json", "logfmt"):
-        assert b"alice paid with ***" in written
-        assert b"&page=2" in written  # the text beside a secret is shown
-        assert written.count("•••".encode()) >= 15 * CALLS
+        assert b"alice paid with ***" in file_bytes
+        assert b"&page=2" in file_bytes  # the text beside a secret is shown
+        assert file_bytes.count("•••".encode()) >= 15 * CALLS
 
 
 def test_a_client_without_added_secrets_sees_the_values(program: Target) -> None:
@@ -101,9 +101,9 @@ def test_a_recording_has_none_of_them(program: Target, tmp_path: Path) -> None:
     traced(program, CALLS, SCRIPT, *OPTIONS, "--record", str(file))
     with ChunkReader.open(file) as reader:
         assert_without_secrets(b"".join(entry.payload for entry in reader.entries()))
-    replayed = subprocess.run([sys.executable, "-m", "btpy", "replay", str(file)], capture_output=True, check=True)
-    assert_without_secrets(replayed.stdout)
-    assert b"alice paid with ***" in replayed.stdout
+    result = subprocess.run([sys.executable, "-m", "btpy", "replay", str(file)], capture_output=True, check=True)
+    assert_without_secrets(result.stdout)
+    assert b"alice paid with ***" in result.stdout
 
 
 def test_a_client_that_joins_a_session_hides_its_added_secrets(program: Target) -> None:

@@ -99,11 +99,11 @@ def test_modules_that_are_woven_can_call_handlers(jdk: int, tmp_path: Path) -> N
     paths = [str(tmp_path / "src" / name) for name in sources]
     subprocess.run([*javac_command(), "--release", "11", "-d", tmp_path / "modular", *paths], check=True)
     # On JDK 11 the agent needs sun.misc.Unsafe.
-    more = ["--add-modules", "jdk.unsupported"] if jdk == 11 else []
+    options = ["--add-modules", "jdk.unsupported"] if jdk == 11 else []
     command = [
         str(java(jdk)),
         "-Xverify:all",
-        *more,
+        *options,
         "--module-path",
         str(tmp_path),
         "--module",

@@ -164,7 +164,7 @@ def test_a_class_file_of_any_length_in_a_directory(tmp_path: Path) -> None:
     with (tmp_path / "B.class").open("wb") as file:
         file.truncate(1 << 40)  # takes no room on the disk
     weaver = OfflineWeaver(PROGRAM, allow=frozenset(("core",)))
-    held(lambda: list(weaver.weave(class_path([tmp_path]), lambda woven: woven.name)), 0, 3 * MAX_ENTRY_BYTES)
+    held(lambda: list(weaver.weave(class_path([tmp_path]), lambda result: result.name)), 0, 3 * MAX_ENTRY_BYTES)
 
 
 def image(content: bytes, uncompressed: int, *, compressed: bool = True, strings: bytes = b"") -> bytes:

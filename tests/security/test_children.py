@@ -146,8 +146,8 @@ def test_helpers_get_a_listed_environment_and_work_in_the_root_directory(
 
 
 def test_no_list_of_inherited_variables_lets_code_in() -> None:
-    listed = {*children.LOCALE, *children.PLACES, *children.CHOICES}
-    assert not [name for name in listed if name in HOSTILE or name.startswith(("PYTHON", "LD_", "GCONV", "_JAVA"))]
+    names = {*children.LOCALE, *children.PLACES, *children.CHOICES}
+    assert not [name for name in names if name in HOSTILE or name.startswith(("PYTHON", "LD_", "GCONV", "_JAVA"))]
 
 
 def test_a_program_is_not_taken_from_the_working_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def read_jar(path: Path) -> None:
     with contextlib.suppress(*UNREADABLE):
         list(_in_archive_of(path.read_bytes(), 17, lambda name: True))
     java_sources._in_archive(path, "a/B.class")
-    list(OfflineWeaver(PROGRAM, allow=frozenset()).weave(class_path([path]), lambda woven: woven.name))
+    list(OfflineWeaver(PROGRAM, allow=frozenset()).weave(class_path([path]), lambda result: result.name))
 
 
 def read_modules(path: Path) -> None:

@@ -207,12 +207,12 @@ def test_before_the_welcome_nothing_else_is_decoded(kind: type[Message], monkeyp
 def check_nothing_is_decoded(
     kind: type[Message], before: bytes, due: set[type[Message]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    decoded: list[type] = []
+    types: list[type] = []
     decode = codec.decode
 
     def remembered(code: int, payload: bytes, kinds: object = None) -> Message:
         message = decode(code, payload, kinds)  # type: ignore[arg-type]
-        decoded.append(type(message))
+        types.append(type(message))
         return message
 
     monkeypatch.setattr(codec, "decode", remembered)
@@ -222,7 +222,7 @@ def check_nothing_is_decoded(
         other_end.sendall(before + codec.encode(message))
         with pytest.raises(ProtocolError):
             handshake(own_end, bytes(32))
-    assert {*decoded} <= due
+    assert {*types} <= due
     assert Events in FROM_AGENT
     assert {Hello, Proof, Welcome} == {*HANDSHAKE}
 

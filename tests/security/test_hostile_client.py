@@ -179,8 +179,8 @@ def end_unattended(victim: Attacked) -> None:
     """Ends the unattended sessions that lies in LEAVE have started."""
     client = victim.client()
     try:
-        listed = client.call(messages.Sessions, messages.ListSessions).sessions
-        unattended = [session.id for session in listed if session.ttl_ns]
+        sessions = client.call(messages.Sessions, messages.ListSessions).sessions
+        unattended = [session.id for session in sessions if session.ttl_ns]
     finally:
         client.close()
     for id_ in unattended:
@@ -278,11 +278,11 @@ def test_slots_run_out(victim: Attacked) -> None:
             client = victim.client()
             clients.append(client)
             client.send(messages.Configure(60_000, 1000, 1 << 16, 200, 3, 10, 10, 32, 20, True))
-            answered = client.read()
-            if isinstance(answered, messages.Trouble):
+            answer = client.read()
+            if isinstance(answer, messages.Trouble):
                 break
-        assert isinstance(answered, messages.Trouble)
-        assert "sessions" in answered.reason
+        assert isinstance(answer, messages.Trouble)
+        assert "sessions" in answer.reason
         victim.check()
     finally:
         for client in clients:

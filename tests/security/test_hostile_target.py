@@ -141,9 +141,9 @@ class Run:
 
     def check(self, *files: str) -> None:
         """``files``: the files that the user named. Their texts are checked, too."""
-        written = {path.name for path in self.directory.iterdir()}
-        assert written <= {*files}, f"files that nobody asked for: {written - {*files}}"
-        for name in written:
+        names = {path.name for path in self.directory.iterdir()}
+        assert names <= {*files}, f"files that nobody asked for: {names - {*files}}"
+        for name in names:
             if not name.endswith(".btz"):
                 self.outputs[name] = (self.directory / name).read_bytes().decode("utf-8")
         for name, text in self.outputs.items():

@@ -75,7 +75,7 @@ sys.stdin.read()
 @pytest.fixture
 def planted(tmp_path: Path) -> Iterator[object]:
     """Starts a process that btpy takes for a JVM: it maps a libjvm.so, and has counters that it wrote itself."""
-    started: list[subprocess.Popen[str]] = []
+    clients: list[subprocess.Popen[str]] = []
     results: list[Path] = []
 
     def start(content: bytes, home: Path) -> int:
@@ -89,7 +89,7 @@ def planted(tmp_path: Path) -> Iterator[object]:
             stdout=subprocess.PIPE,
             text=True,
         )
-        started.append(process)
+        clients.append(process)
         results.append(Path(f"/tmp/hsperfdata_{name}"))
         assert process.stdin is not None
         assert process.stdout is not None
@@ -98,7 +98,7 @@ def planted(tmp_path: Path) -> Iterator[object]:
         return int(process.stdout.readline())
 
     yield start
-    for process in started:
+    for process in clients:
         process.kill()
         process.wait()
         for pipe in (process.stdin, process.stdout):

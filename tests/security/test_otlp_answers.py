@@ -113,7 +113,7 @@ def test_an_answer_without_end_takes_no_memory(answer: bytes, piece: bytes) -> N
 
 
 @pytest.mark.parametrize(
-    ("asked", "seconds"),
+    ("retry_after", "seconds"),
     [
         (b"7", 7.0),
         (b"0", 0.0),
@@ -128,8 +128,8 @@ def test_an_answer_without_end_takes_no_memory(answer: bytes, piece: bytes) -> N
         (b"Mon, 99999999999999999999 Jan 2024 00:00:00 GMT", None),
     ],
 )
-def test_a_backend_cannot_ask_for_a_pause_that_ends_the_export(asked: bytes, seconds: float | None) -> None:
-    assert answered(UNAVAILABLE + asked + b"\r\n\r\n") == Repeatable("503 Unavailable", seconds)
+def test_a_backend_cannot_ask_for_a_pause_that_ends_the_export(retry_after: bytes, seconds: float | None) -> None:
+    assert answered(UNAVAILABLE + retry_after + b"\r\n\r\n") == Repeatable("503 Unavailable", seconds)
 
 
 def test_a_redirection_is_not_followed() -> None:
@@ -219,15 +219,15 @@ def test_a_backend_that_stalls_holds_no_run_at_its_end(serve: Callable[[socket.s
 @pytest.fixture
 def slow_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Makes look-ups of host names slow: no call can end a look-up early."""
-    answered = threading.Event()
+    release = threading.Event()
 
     def look_up(*arguments: object, **options: object) -> list[object]:
-        answered.wait(60)
+        release.wait(60)
         raise socket.gaierror(socket.EAI_AGAIN, "no answer")
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     yield
-    answered.set()
+    release.set()
 
 
 @pytest.mark.usefixtures("slow_names")

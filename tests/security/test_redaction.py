@@ -63,12 +63,12 @@ def test_no_format_shows_a_secret(secretive: Target, format_: str, tmp_path: Pat
     if format_ in ("csv", "tsv", "parquet", "arrow"):  # a file for each map
         files.mkdir()
     output = traced(secretive, "-f", format_, "-o", f"{files}/" if files.exists() else str(files))
-    written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
-    assert_without_secrets(output + written)
+    file_bytes = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    assert_without_secrets(output + file_bytes)
     if format_ in ("text", "ndjson", "json", "logfmt"):
-        assert b"alice" in written  # values that are not secret are shown
-        assert b"jdbc:postgresql://db1/shop?user=app&password=***" in written
-        assert written.count("•••".encode()) >= 5 * CALLS
+        assert b"alice" in file_bytes  # values that are not secret are shown
+        assert b"jdbc:postgresql://db1/shop?user=app&password=***" in file_bytes
+        assert file_bytes.count("•••".encode()) >= 5 * CALLS
 
 
 def test_an_export_has_no_secret(secretive: Target) -> None:
@@ -98,9 +98,9 @@ def test_a_recording_has_no_secret(secretive: Target, tmp_path: Path) -> None:
     traced(secretive, "--record", str(file))
     with ChunkReader.open(file) as reader:
         assert_without_secrets(b"".join(entry.payload for entry in reader.entries()))
-    replayed = subprocess.run([sys.executable, "-m", "btpy", "replay", str(file)], capture_output=True, check=True)
-    assert_without_secrets(replayed.stdout)
-    assert b"alice" in replayed.stdout
+    result = subprocess.run([sys.executable, "-m", "btpy", "replay", str(file)], capture_output=True, check=True)
+    assert_without_secrets(result.stdout)
+    assert b"alice" in result.stdout
 
 
 def test_an_unattended_session_holds_no_secret_for_the_next_client(secretive: Target) -> None:

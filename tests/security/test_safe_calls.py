@@ -73,14 +73,14 @@ def test_harmful_methods_are_refused_for_their_reason(
 
 
 def test_every_axiom_is_used() -> None:
-    used: set[str] = set()
+    methods: set[str] = set()
     for jdk in (8, *MAJORS):
         one = Prover(Classes(java_home(jdk)))
         for method in CALLED:
             assert refusal(one, method) is None
-        used |= one.used
+        methods |= one.used
     tables = (call_prover.INITIALIZED, call_prover.CALLS, call_prover.NATIVES, call_prover.BENIGN)
-    assert [axiom for table in tables for axiom in table if axiom not in used] == []
+    assert [axiom for table in tables for axiom in table if axiom not in methods] == []
 
 
 @all_jdks

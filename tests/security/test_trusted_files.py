@@ -98,9 +98,9 @@ def test_a_text_imports_nothing_from_the_working_directory(alone: Path) -> None:
 @pytest.mark.parametrize("named", [True, False])
 def test_files_that_any_user_can_write_are_refused(alone: Path, mode: int, named: bool) -> None:
     path = written(alone / "mine.bt", mode=mode)
-    with pytest.raises(Untrusted, match="can be written by anybody") as raised:
+    with pytest.raises(Untrusted, match="can be written by anybody") as error:
         files.open_trusted(path, named=named)
-    assert f"chmod go-w {path}" in raised.value.help
+    assert f"chmod go-w {path}" in error.value.help
 
 
 def test_a_directory_that_anybody_can_write_needs_the_sticky_bit(alone: Path) -> None:
@@ -132,9 +132,9 @@ def test_a_group_may_write_only_where_it_is_the_owners_own(alone: Path) -> None:
 def test_root_runs_nothing_of_another_user(alone: Path, what: str, named: bool) -> None:
     path = written(alone / "theirs" / "mine.bt")
     os.chown(path if what == "file" else path.parent, OTHER, OTHER)
-    with pytest.raises(Untrusted, match=rf"belongs to user {OTHER}") as raised:
+    with pytest.raises(Untrusted, match=rf"belongs to user {OTHER}") as error:
         files.open_trusted(path, named=named)
-    assert any(f"BTPY_TRUST={OTHER}" in line for line in raised.value.help)
+    assert any(f"BTPY_TRUST={OTHER}" in line for line in error.value.help)
 
 
 @needs_root

@@ -84,8 +84,8 @@ def trees(program: Target, sends: Mapping[str, int]) -> dict[str, list[Tree]]:
     """The requests by their path."""
     lines = slow(program, sends, "--over", f"{OVER}ms", "--top", "1000", "-f", "ndjson").splitlines()
     *requests, summary = map(json.loads, lines)
-    counted = sum(sends.values())
-    assert (summary["type"], summary["requests"], summary["lost"]) == ("summary", counted, 0)
+    count = sum(sends.values())
+    assert (summary["type"], summary["requests"], summary["lost"]) == ("summary", count, 0)
     assert summary["slow"] == len(requests)
     by_path: dict[str, list[Tree]] = {path: [] for path in sends}
     for request in requests:

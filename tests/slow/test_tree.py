@@ -19,8 +19,8 @@ def part(start: int, end: int, what: str = "SELECT 1", *, tid: int = REQUESTS, k
     return Part(kind, what, "Orders.find:7", "", tid, THREADS[tid], start * MS, end * MS)
 
 
-def run(number: int, handed: float, began: float, ended: float, *, by: int = 0, tid: int = POOL) -> Run:
-    handed_at, began_at, ended_at = (round(time * MS) for time in (handed, began, ended))
+def run(number: int, handed: float, began: float, end: float, *, by: int = 0, tid: int = POOL) -> Run:
+    handed_at, began_at, ended_at = (round(time * MS) for time in (handed, began, end))
     return Run(number, by, tid, THREADS[tid], handed_at, began_at, ended_at, running=False)
 
 

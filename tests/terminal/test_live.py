@@ -222,14 +222,14 @@ def test_events_during_a_pause_are_counted_and_reported_after_it(clerk: Target) 
 
 
 def test_a_file_is_never_paused(clerk: Target, tmp_path: Path) -> None:
-    written = tmp_path / "sold.txt"
-    with watching(clerk, BOTH, "-o", str(written), until="retransformed") as screen:
+    path = tmp_path / "sold.txt"
+    with watching(clerk, BOTH, "-o", str(path), until="retransformed") as screen:
         screen.press("p")
         screen.wait_for("not paused")
         sell(clerk, "apple", 3)
         screen.press("q")
         assert screen.wait_for_end() == 0
-    assert written.read_text() == "apple 1\n" * 3 + "@sold[apple]  3\n"
+    assert path.read_text() == "apple 1\n" * 3 + "@sold[apple]  3\n"
 
 
 def test_keys_without_a_view(clerk: Target, tmp_path: Path) -> None:

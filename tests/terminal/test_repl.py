@@ -52,10 +52,10 @@ def plain(screen: str) -> str:
     )
 
 
-def answered(screen: Terminal, entry: str, wanted: str) -> str:
+def answered(screen: Terminal, entry: str, answer: str) -> str:
     """Waits until the entry has its answer and the prompt is back; returns the screen."""
     screen.enter(entry)
-    screen.wait_for(wanted)
+    screen.wait_for(answer)
     return screen.wait_for(PROMPT)
 
 

@@ -91,22 +91,22 @@ class Terminal:
 
     def wait_for(
         self,
-        wanted: str | re.Pattern[str] | Callable[[str], object],
+        condition: str | re.Pattern[str] | Callable[[str], object],
         *,
         scrolled: bool = False,
         patience: float = PATIENCE,
     ) -> str:
         """The screen, once it contains a text, matches an expression, or satisfies a function. Raises TerminalError."""
-        pattern = re.compile(re.escape(wanted)) if isinstance(wanted, str) else wanted
+        pattern = re.compile(re.escape(condition)) if isinstance(condition, str) else condition
         fits = pattern.search if isinstance(pattern, re.Pattern) else pattern
         deadline = time.monotonic() + patience
         while True:
-            ended = self.ended
+            has_ended = self.ended
             screen = self.text(scrolled=scrolled)
             if fits(screen):
                 return screen
-            if ended or time.monotonic() > deadline:
-                self._fail(f"waited for {wanted!r}", screen)
+            if has_ended or time.monotonic() > deadline:
+                self._fail(f"waited for {condition!r}", screen)
             time.sleep(_LOOK_SECONDS)
 
     def wait_until_gone(self, unwanted: str, *, patience: float = PATIENCE) -> str:

@@ -90,11 +90,11 @@ def running(
         service = _shop if application is SHOP else _mocks
         path = _PATHS.get(fault, "/orders/{}")
         with (
-            service(fault, directory, other) as (started, port),
+            service(fault, directory, other) as (program, port),
             load(port, path, clients=clients, pause=pause),
         ):
             time.sleep(_WARM_UP)
-            yield started
+            yield program
 
 
 @contextmanager
@@ -119,8 +119,8 @@ def _shop(fault: str, directory: Path, other: int) -> Iterator[tuple[Target, int
         *(f"--{name}={value}" for name, value in properties.items()),
         classpath=[classes, *libraries],
         ready=None,
-    ) as started:
-        yield started, int(started.wait_for("ready", _PATIENCE).split()[1])
+    ) as program:
+        yield program, int(program.wait_for("ready", _PATIENCE).split()[1])
 
 
 @contextmanager
@@ -147,9 +147,9 @@ def _mocks(fault: str, directory: Path, other: int) -> Iterator[tuple[Target, in
             "-Djava.util.concurrent.ForkJoinPool.common.parallelism=2",
         ],
         ready="port:",
-    ) as started:
-        line = next(line for line in started.stdout if line.startswith("port:"))
-        yield started, int(line.split()[1])
+    ) as program:
+        line = next(line for line in program.stdout if line.startswith("port:"))
+        yield program, int(line.split()[1])
 
 
 _PATHS = {"pattern": "/orders/{}/" + "a" * 100}

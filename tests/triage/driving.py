@@ -62,12 +62,12 @@ def load(port: int, path: str, *, clients: int = 8, pause: float = 0.04) -> Iter
     """Clients that send requests until the block ends. ``path``: ``{}`` in it stands for the number of the request.
     ``pause``: seconds between two requests of a client.
     """
-    ended = threading.Event()
+    end = threading.Event()
 
     def send(first: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         for number in itertools.count(first, clients):
-            if ended.wait(pause):
+            if end.wait(pause):
                 break
             with contextlib.suppress(OSError, http.client.HTTPException):  # the next request connects again
                 connection.request("GET", path.format(number))
@@ -80,6 +80,6 @@ def load(port: int, path: str, *, clients: int = 8, pause: float = 0.04) -> Iter
     try:
         yield
     finally:
-        ended.set()
+        end.set()
         for thread in threads:
             thread.join(2)

@@ -26,8 +26,8 @@ def ranks() -> Ranks:
 @pytest.mark.parametrize(("name", "fault"), FAULTS)
 def test_the_fault_is_in_the_list(name: str, fault: str, tmp_path: Path, ranks: Ranks) -> None:
     application = APPLICATIONS[name]
-    with running(application, fault, tmp_path) as started:
-        report = triage(started.pid)
+    with running(application, fault, tmp_path) as program:
+        report = triage(program.pid)
     kinds = [finding["kind"] for finding in report["findings"]]
     right = application.faults[fault]
     ranks[name, fault] = kinds.index(right) + 1 if right in kinds else None
@@ -50,8 +50,8 @@ def test_the_fault_is_mostly_the_first_fact(application: Application, ranks: Ran
 @pytest.mark.parametrize("pause", [0.04, 0.0], ids=["light", "heavy"])
 @pytest.mark.parametrize("application", [SHOP, MOCKS], ids=lambda application: application.name)
 def test_a_healthy_application_raises_no_alarm(application: Application, pause: float, tmp_path: Path) -> None:
-    with running(application, "none", tmp_path, pause=pause) as started:
-        report = triage(started.pid)
+    with running(application, "none", tmp_path, pause=pause) as program:
+        report = triage(program.pid)
     print([(finding["kind"], finding["severity"], finding["fact"]) for finding in report["findings"]])
     kinds = {finding["kind"] for finding in report["findings"]}
     assert kinds <= {"starved"}  # other processes may use the processors of the machine meanwhile

@@ -208,8 +208,8 @@ def test_small_parts_of_the_time_of_requests_are_no_facts() -> None:
 @pytest.mark.parametrize("path", sorted(collect.LOOKS.glob("*.bt")), ids=lambda path: path.stem)
 def test_looks_are_scripts_without_a_warning(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    used = {name: value for name, value in SLOW.items() if name in text}
-    parameters = "".join(f"param {name}: duration;\n" for name in used)
-    program = check_source(Source(path.name, parameters + text), Libraries(), used)
+    rates = {name: value for name, value in SLOW.items() if name in text}
+    parameters = "".join(f"param {name}: duration;\n" for name in rates)
+    program = check_source(Source(path.name, parameters + text), Libraries(), rates)
     assert program.own
     assert list(program.warnings) == []

@@ -43,10 +43,10 @@ def everything(file: ClassFile, recorder: str = RECORDER) -> ClassPlan:
     )
 
 
-def points(file: ClassFile, *wanted: Point) -> ClassPlan:
+def points(file: ClassFile, *chosen_points: Point) -> ClassPlan:
     """A call without operands at the points of all methods with code: no value is kept from entry to exit."""
     probes = {Point.ENTRY: ENTRY, Point.RETURN: RETURN, Point.THROW: THROW}
-    advice = tuple(_call(RECORDER, point, probes[point], "call") for point in wanted)
+    advice = tuple(_call(RECORDER, point, probes[point], "call") for point in chosen_points)
     methods = [method for method in file.methods if method.code is not None]
     return ClassPlan(file.name, tuple(MethodPlan(m.name, m.descriptor, advice) for m in methods))
 
@@ -207,11 +207,11 @@ def _at(
     place of the method has.
     """
     facts = (place.at, place.target_class, place.member)
-    missing = {kind for kind, _ in place.missing}
+    kinds = {kind for kind, _ in place.missing}
     yield Advice(point, probe_of(point), _handler(recorder, "call"), (), *facts)
     of_place = _offered(point, place, of)
     for kind, index, descriptor in chain(_of_method(method), of_place) if of_method else of_place:
-        if kind not in missing:
+        if kind not in kinds:
             number = index
             if kind is InputKind.FRAME_VARIABLE:
                 number = 0

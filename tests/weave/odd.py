@@ -87,13 +87,13 @@ def executing(directory: Path) -> Execute:
 
     def run(builder: ClassBuilder, plan: ClassPlan | None = None) -> Run:
         data = builder.to_bytes()
-        woven = weave(data, plan or everything_but_main(data), 0)
-        assert woven.refusals == ()
-        assert woven.data is not None
+        result = weave(data, plan or everything_but_main(data), 0)
+        assert result.refusals == ()
+        assert result.data is not None
         before = java_main(data)
-        after = java_main(woven.data)
+        after = java_main(result.data)
         assert after.stdout == before.stdout
-        return Run(after.stdout, Report.read(woven.sites, after.stderr), woven.data)
+        return Run(after.stdout, Report.read(result.sites, after.stderr), result.data)
 
     return run
 

@@ -104,8 +104,8 @@ def shape(kind: str, pad: int, pool: ConstantPool) -> Shape:
         case "one new object":
             return one_frame(new, pad, one_item(unready), bytes((op.POP,)) + ANSWER)
         case "append 1" | "append 2" | "append 3":
-            more = int(kind[-1])
-            return one_frame(STORES, pad, changed(251 + more, *[integer] * more))
+            count = int(kind[-1])
+            return one_frame(STORES, pad, changed(251 + count, *[integer] * count))
         case "append a long":
             return one_frame(bytes((op.LCONST_0, op.LSTORE_1)), pad, changed(252, frames.LONG))
         case "append a new object":
@@ -178,8 +178,8 @@ def short_and_long(data: bytes) -> set[tuple[str, int]]:
             continue
         for attribute in method.code.attributes:
             if attribute.name == "StackMapTable":
-                decoded = frames.decode(attribute.content, (frames.INTEGER,))
-                first_frames = decoded[: 2 if method.name.startswith(("chop", "full, of what", "adjacent")) else 1]
+                all_frames = frames.decode(attribute.content, (frames.INTEGER,))
+                first_frames = all_frames[: 2 if method.name.startswith(("chop", "full, of what", "adjacent")) else 1]
                 before = first_frames[-2].offset if len(first_frames) > 1 else -1
                 names.add((method.name.rpartition(",")[0], first_frames[-1].offset - before - 1))
     return names

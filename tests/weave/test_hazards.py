@@ -52,8 +52,8 @@ def test_a_constructor_may_choose_between_several_super_calls(execute: Execute) 
     code.op(op.POP)
     code.op(op.RETURN)
     maker = builder.method(STATIC, "make", "(I)I")
-    failed = Label()
-    with maker.protected(failed):
+    handler = Label()
+    with maker.protected(handler):
         maker.type(op.NEW, "Odd")
         maker.op(op.DUP)
         maker.load("I", 0)
@@ -61,7 +61,7 @@ def test_a_constructor_may_choose_between_several_super_calls(execute: Execute) 
         maker.op(op.POP)
     maker.constant("I", 1)
     maker.op(op.IRETURN)
-    maker.place(failed)
+    maker.place(handler)
     maker.op(op.POP)
     maker.constant("I", 100)
     maker.op(op.IRETURN)
@@ -107,15 +107,15 @@ def test_super_may_be_called_in_a_handler(execute: Execute) -> None:
     """The constructor calls ``super()`` on two paths: in normal code, and in the handler of an earlier exception."""
     builder = divider(52)
     code = builder.method(ACC_PUBLIC, "<init>", "(I)V")
-    failed = Label()
-    with code.protected(failed):
+    handler = Label()
+    with code.protected(handler):
         code.load("I", 1)
         code.invoke(op.INVOKESTATIC, "Odd", "divide", "(I)I")
         code.op(op.POP)
     code.local(op.ALOAD, 0)
     code.invoke(op.INVOKESPECIAL, "java/lang/Object", "<init>", "()V")
     code.op(op.RETURN)
-    code.place(failed)
+    code.place(handler)
     code.op(op.POP)
     code.local(op.ALOAD, 0)
     code.invoke(op.INVOKESPECIAL, "java/lang/Object", "<init>", "()V")
@@ -140,9 +140,9 @@ def test_a_constructor_that_cannot_end_is_refused() -> None:
     code.constant("I", 0)
     code.op(op.ACONST_NULL)
     code.op(op.ATHROW)
-    woven = woven_everything(builder)
-    assert [refusal.reason for refusal in woven.refusals] == [RefusalReason.NO_SUPER_CALL]
-    assert woven.data is None
+    result = woven_everything(builder)
+    assert [refusal.reason for refusal in result.refusals] == [RefusalReason.NO_SUPER_CALL]
+    assert result.data is None
 
 
 def test_jsr_and_ret(execute: Execute) -> None:
@@ -219,9 +219,9 @@ def test_the_lock_of_a_static_method_has_no_name_in_an_old_class_file(execute: E
 
 
 def test_old_class_files_get_no_stack_maps() -> None:
-    woven = woven_everything(divider(major=49))
-    assert woven.data is not None
-    assert b"StackMapTable" not in woven.data
+    result = woven_everything(divider(major=49))
+    assert result.data is not None
+    assert b"StackMapTable" not in result.data
 
 
 def test_code_without_jumps_gets_the_frame_of_the_handler(execute: Execute) -> None:
@@ -271,18 +271,18 @@ def test_dead_code_with_a_frame_of_its_own(execute: Execute) -> None:
 def test_a_jump_back_to_the_first_instruction_with_a_value_on_the_stack(execute: Execute) -> None:
     builder = odd()
     code = builder.method(STATIC, "loop", "(I)I")
-    start, again, end = Label(), Label(), Label()
+    start, loop, end = Label(), Label(), Label()
     code.place(start)
     code.iinc(0, -1)
     code.load("I", 0)
-    code.place(again)
+    code.place(loop)
     code.op(op.DUP)
     code.branch(op.IFLE, end)
     code.constant("I", 1)
     code.op(op.ISUB)
     code.op(op.DUP)
     code.constant("I", 2)
-    code.branch(op.IF_ICMPGT, again)
+    code.branch(op.IF_ICMPGT, loop)
     code.op(op.POP)
     code.branch(op.GOTO, start)
     code.place(end)
@@ -328,9 +328,9 @@ def test_a_conditional_jump_that_no_longer_reaches(opcode: int, execute: Execute
     main(builder, lambda code: sum_of(code, "far", range(-3, 4)))
     assert op.GOTO_W not in codes(builder.to_bytes(), "far")
     run = execute(builder)
-    woven = woven_everything(builder)
-    assert woven.data is not None
-    assert op.GOTO_W in codes(woven.data, "far")
+    result = woven_everything(builder)
+    assert result.data is not None
+    assert op.GOTO_W in codes(result.data, "far")
     assert run.counts("far", "(I)I") == (7, 7, 0)
 
 
@@ -395,11 +395,11 @@ def test_a_method_that_would_be_too_large_is_left_alone_and_the_others_are_woven
     for _ in range(65_530):
         big.op(op.NOP)
     big.op(op.RETURN)
-    woven = woven_everything(builder)
-    assert [(refusal.reason, refusal.method) for refusal in woven.refusals] == [(RefusalReason.TOO_LARGE, "big()V")]
-    assert woven.data is not None
-    assert {site.method for site in woven.sites} == {"divide"}
-    assert [site.id for site in woven.sites] == list(range(len(woven.sites)))
+    result = woven_everything(builder)
+    assert [(refusal.reason, refusal.method) for refusal in result.refusals] == [(RefusalReason.TOO_LARGE, "big()V")]
+    assert result.data is not None
+    assert {site.method for site in result.sites} == {"divide"}
+    assert [site.id for site in result.sites] == list(range(len(result.sites)))
 
 
 def test_a_full_constant_pool_refuses_the_method() -> None:
@@ -407,9 +407,9 @@ def test_a_full_constant_pool_refuses_the_method() -> None:
     builder.to_bytes()  # the pool now has every entry that the class needs
     while builder.pool.count < 65_534:
         builder.pool.integer(1_000_000 + builder.pool.count)
-    woven = woven_everything(builder)
-    assert [refusal.reason for refusal in woven.refusals] == [RefusalReason.POOL_FULL]
-    assert woven.data is None
+    result = woven_everything(builder)
+    assert [refusal.reason for refusal in result.refusals] == [RefusalReason.POOL_FULL]
+    assert result.data is None
 
 
 @pytest.mark.parametrize("first", [0, 1 << 24 | 1, (1 << 24) + 30_011, 127 << 24 | 1])
@@ -422,11 +422,11 @@ def test_thousands_of_sites_need_a_handful_of_constants(first: int) -> None:
             code.invoke(op.INVOKESTATIC, "Odd", "nothing", "()V")
         code.op(op.RETURN)
     data = builder.to_bytes()
-    woven = weave(data, advice.inside(ClassFile.parse(data), points=(Point.CALL_BEFORE,)), first)
-    assert woven.refusals == ()
-    assert woven.data is not None
-    assert [site.id for site in woven.sites] == list(range(first, first + 7 * 1009))
-    assert ClassFile.parse(woven.data).pool.count <= ClassFile.parse(data).pool.count + 11
+    result = weave(data, advice.inside(ClassFile.parse(data), points=(Point.CALL_BEFORE,)), first)
+    assert result.refusals == ()
+    assert result.data is not None
+    assert [site.id for site in result.sites] == list(range(first, first + 7 * 1009))
+    assert ClassFile.parse(result.data).pool.count <= ClassFile.parse(data).pool.count + 11
 
 
 def test_abstract_and_native_methods_have_no_code() -> None:
@@ -434,9 +434,9 @@ def test_abstract_and_native_methods_have_no_code() -> None:
     builder.raw_method(ACC_PUBLIC | ACC_NATIVE, "native0", "()V")
     call = Advice(Point.ENTRY, 1, Handler("Recorder", "call", "(I)V"), ())
     plan = ClassPlan("Odd", (MethodPlan("native0", "()V", (call,)),))
-    woven = weave(builder.to_bytes(), plan, 0)
-    assert [refusal.reason for refusal in woven.refusals] == [RefusalReason.NO_CODE]
-    assert woven.data is None
+    result = weave(builder.to_bytes(), plan, 0)
+    assert [refusal.reason for refusal in result.refusals] == [RefusalReason.NO_CODE]
+    assert result.data is None
 
 
 def test_an_empty_finalizer_stays_empty() -> None:
@@ -444,9 +444,9 @@ def test_an_empty_finalizer_stays_empty() -> None:
     classes."""
     builder = odd()
     builder.method(ACC_PUBLIC, "finalize", "()V").op(op.RETURN)
-    woven = woven_everything(builder)
-    assert [refusal.reason for refusal in woven.refusals] == [RefusalReason.PROTECTED]
-    assert woven.data is None
+    result = woven_everything(builder)
+    assert [refusal.reason for refusal in result.refusals] == [RefusalReason.PROTECTED]
+    assert result.data is None
 
 
 def test_a_plan_without_a_method_of_the_class_changes_nothing() -> None:
@@ -456,17 +456,17 @@ def test_a_plan_without_a_method_of_the_class_changes_nothing() -> None:
 
 
 def test_another_class_is_refused_whole() -> None:
-    woven = weave(divider(52).to_bytes(), ClassPlan("Other", ()), 0)
-    assert [(refusal.reason, refusal.method) for refusal in woven.refusals] == [(RefusalReason.MALFORMED, None)]
+    result = weave(divider(52).to_bytes(), ClassPlan("Other", ()), 0)
+    assert [(refusal.reason, refusal.method) for refusal in result.refusals] == [(RefusalReason.MALFORMED, None)]
 
 
 def test_code_cut_short_refuses_the_method_and_not_the_class() -> None:
     builder = divider(52)
-    cut = builder.method(STATIC, "cut", "()V", tracking=Tracking.OFF)
-    cut.op(op.GETSTATIC)
-    woven = woven_everything(builder)
-    assert [(refusal.reason, refusal.method) for refusal in woven.refusals] == [(RefusalReason.MALFORMED, "cut()V")]
-    assert {site.method for site in woven.sites} == {"divide"}
+    method = builder.method(STATIC, "cut", "()V", tracking=Tracking.OFF)
+    method.op(op.GETSTATIC)
+    result = woven_everything(builder)
+    assert [(refusal.reason, refusal.method) for refusal in result.refusals] == [(RefusalReason.MALFORMED, "cut()V")]
+    assert {site.method for site in result.sites} == {"divide"}
 
 
 @pytest.mark.parametrize(
@@ -497,9 +497,9 @@ def test_unknown_attributes_stay() -> None:
     code.op(op.RETURN)
     builder.method_attribute("OfMethod", b"1")
     builder.attribute("OfClass", b"22")
-    woven = woven_everything(builder)
-    assert woven.data is not None
-    file = ClassFile.parse(woven.data)
+    result = woven_everything(builder)
+    assert result.data is not None
+    file = ClassFile.parse(result.data)
     method = file.methods[1]
     assert method.code is not None
     assert [(a.name, a.content) for a in method.code.attributes][:1] == [("Unheard", b"of \x00 this")]

@@ -80,16 +80,16 @@ def test_a_jump_back_as_far_as_it_can_go(distance: int, execute: Execute) -> Non
     builder = odd()
     calls_twice(builder)
     code = builder.method(STATIC, "loop", "(I)I")
-    again = Label()
+    loop = Label()
     code.op(op.NOP)
-    code.place(again)
+    code.place(loop)
     for _ in range(distance - 9):  # up to the jump there are 9 bytes more
         code.op(op.NOP)
     twice(code)
     code.op(op.POP)
     code.iinc(0, -1)
     code.load("I", 0)
-    code.branch(op.IFGT, again)
+    code.branch(op.IFGT, loop)
     code.load("I", 0)
     code.op(op.IRETURN)
     main(builder, lambda code: sum_of(code, "loop", range(1, 6)))
@@ -199,9 +199,9 @@ def test_a_method_may_become_as_long_as_one_can_be(tmp_path: Path) -> None:
 
 def longer(data: bytes) -> int:
     """The length of the woven method."""
-    woven = entered(data)
-    assert woven.data is not None
-    (code,) = [method.code for method in ClassFile.parse(woven.data).methods if method.name == "full"]
+    result = entered(data)
+    assert result.data is not None
+    (code,) = [method.code for method in ClassFile.parse(result.data).methods if method.name == "full"]
     assert code is not None
     return len(code.code)
 
@@ -218,9 +218,9 @@ def test_a_constant_pool_may_become_as_full_as_one_can_be() -> None:
         return weave(data, advice.points(ClassFile.parse(data), Point.ENTRY), 1 << 24 | 1)
 
     needed = next(room for room in range(20) if crowded(room).data is not None)
-    woven = crowded(needed)
-    assert woven.data is not None
-    assert ClassFile.parse(woven.data).pool.count == 65_535
+    result = crowded(needed)
+    assert result.data is not None
+    assert ClassFile.parse(result.data).pool.count == 65_535
     assert [refusal.reason for refusal in crowded(needed - 1).refusals] == [RefusalReason.POOL_FULL]
 
 

@@ -196,15 +196,15 @@ class Body:
     def _loop(self, number: int, inner: list[Statement]) -> None:
         code = self._code
         counter = self._temporary("I")
-        again, end = Label(), Label()
+        loop, end = Label(), Label()
         code.constant("I", number)
         code.store("I", counter)
-        code.place(again)
+        code.place(loop)
         code.load("I", counter)
         code.branch(op.IFLE, end)
         code.iinc(counter, -1)
         self.all(inner)
-        code.branch(op.GOTO, again)
+        code.branch(op.GOTO, loop)
         code.place(end)
 
     def _try(self, number: int, inner: list[Statement]) -> None:
@@ -312,12 +312,12 @@ def program(methods: list[list[Statement]]) -> ClassBuilder:
         code.load("I", 1)
         code.op(op.IRETURN)
         code = builder.method(STATIC, f"safe{number}", "(I)I")
-        failed = Label()
-        with code.protected(failed, "java/lang/RuntimeException"):
+        handler = Label()
+        with code.protected(handler, "java/lang/RuntimeException"):
             code.load("I", 0)
             code.invoke(op.INVOKESTATIC, "Odd", f"body{number}", "(I)I")
             code.op(op.IRETURN)
-        code.place(failed)
+        code.place(handler)
         code.op(op.POP)
         code.constant("I", 1_000_003)
         code.op(op.IRETURN)

@@ -81,15 +81,15 @@ def test_stack_maps_may_be_missing(jdk: int, shapes: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "wanted", [(Point.ENTRY,), (Point.RETURN,), (Point.THROW,), (Point.RETURN, Point.THROW)], ids=str
+    "points", [(Point.ENTRY,), (Point.RETURN,), (Point.THROW,), (Point.RETURN, Point.THROW)], ids=str
 )
-def test_points_alone_need_no_new_local_variables(wanted: tuple[Point, ...], shapes: Path, tmp_path: Path) -> None:
-    sites = woven(shapes, tmp_path, lambda file: advice.points(file, *wanted))
+def test_points_alone_need_no_new_local_variables(points: tuple[Point, ...], shapes: Path, tmp_path: Path) -> None:
+    sites = woven(shapes, tmp_path, lambda file: advice.points(file, *points))
     report = Report.read(sites, run(17, tmp_path, "Shapes", "-Xverify:all").stderr)
     numbers = {Point.ENTRY: 13, Point.RETURN: 6, Point.THROW: 7}
     for point, probe in ((Point.ENTRY, advice.ENTRY), (Point.RETURN, advice.RETURN), (Point.THROW, advice.THROW)):
         count = report.of("Shapes", "thrower", "(I)V", probe)
-        assert count.calls == (numbers[point] if point in wanted else 0)
+        assert count.calls == (numbers[point] if point in points else 0)
 
 
 # method, descriptor: entries, returns, throws, when main calls with 0 … 12

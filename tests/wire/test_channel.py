@@ -135,7 +135,7 @@ def test_a_peer_without_the_secret_is_dropped_and_the_agent_still_gets_in() -> N
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "data",
     [
         b"GET / HTTP/1.1\r\n\r\n",
         struct.pack(">IB", 39, 1) + b"NOPE" + bytes(34),
@@ -146,11 +146,11 @@ def test_a_peer_without_the_secret_is_dropped_and_the_agent_still_gets_in() -> N
     ],
     ids=["http", "magic", "empty", "huge", "too long", "wrong type"],
 )
-def test_garbage_instead_of_a_handshake_is_dropped_at_once(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_garbage_instead_of_a_handshake_is_dropped_at_once(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channel_module, "HANDSHAKE_SECONDS", 1000.0)
     listener = Listener.tcp()
     with Peer(listener.options) as stranger:
-        stranger.socket.sendall(sent)
+        stranger.socket.sendall(data)
         assert stranger.receive() is None
     with connected(listener):
         pass
@@ -242,13 +242,13 @@ def test_replies_come_whole_and_in_order_among_other_messages() -> None:
         peer.welcome()
         connection, _ = listener.accept(PATIENCE)
         listener.close()
-        ended: queue.SimpleQueue[BtpyError | None] = queue.SimpleQueue()
+        errors: queue.SimpleQueue[BtpyError | None] = queue.SimpleQueue()
 
         def reply(message: Message) -> None:
             assert isinstance(message, Events)
             channel.reply(Done(len(message.records), "x" * 70_001))
 
-        channel = Channel(connection, reply, ended.put)
+        channel = Channel(connection, reply, errors.put)
         for size in range(1, 54):
             peer.send(Events(bytes(size)))
             channel.send(Done(1000 + size, "y" * 30_011))
@@ -270,10 +270,10 @@ def test_configured_answers_configure() -> None:
 
 
 def test_messages_without_a_request_are_delivered_in_order() -> None:
-    sent = [Events(b"1"), ClassBytes(1, 2, "a.B", "app", "", (), b"x"), Events(b"2")]
+    messages = [Events(b"1"), ClassBytes(1, 2, "a.B", "app", "", (), b"x"), Events(b"2")]
     with connected() as both:
-        both.peer.send(*sent)
-        assert [both.delivered.get(timeout=PATIENCE) for _ in sent] == sent
+        both.peer.send(*messages)
+        assert [both.delivered.get(timeout=PATIENCE) for _ in messages] == messages
 
 
 def test_a_quiet_channel_pings_to_keep_the_lease(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,13 +322,13 @@ def test_the_reason_of_trouble_is_reported() -> None:
 def test_a_missing_capability_is_reported_with_its_flag(error: str, flag: str) -> None:
     with connected() as both:
         both.peer.send(Trouble(f"the thread btpy-commands of the agent failed: java.lang.OutOfMemoryError: {error}"))
-        ended = both.ended.get(timeout=PATIENCE)
-        assert ended is not None
-        assert flag in ended.help[0]
+        failure = both.ended.get(timeout=PATIENCE)
+        assert failure is not None
+        assert flag in failure.help[0]
 
 
 @pytest.mark.parametrize(
-    ("sent", "reason"),
+    ("data", "reason"),
     [
         (struct.pack(">IB", 0, 0), "a frame of 0 bytes"),
         (struct.pack(">IB", (16 << 20) + 1, 0x36), "a frame of 16777217 bytes"),
@@ -338,9 +338,9 @@ def test_a_missing_capability_is_reported_with_its_flag(error: str, flag: str) -
         (struct.pack(">IB", 100, 0x33) + b"abc", "ended in the middle"),
     ],
 )
-def test_a_breach_of_the_protocol_ends_the_connection(sent: bytes, reason: str) -> None:
+def test_a_breach_of_the_protocol_ends_the_connection(data: bytes, reason: str) -> None:
     with connected() as both:
-        both.peer.socket.sendall(sent)
+        both.peer.socket.sendall(data)
         both.peer.socket.shutdown(socket.SHUT_WR)
         assert reason in str(both.ended.get(timeout=PATIENCE))
         while both.peer.receive() is not None:
@@ -369,14 +369,14 @@ def test_an_error_of_the_receiver_ends_the_connection() -> None:
         peer.welcome()
         connection, _ = listener.accept(PATIENCE)
         listener.close()
-        ended: queue.SimpleQueue[BtpyError | None] = queue.SimpleQueue()
+        errors: queue.SimpleQueue[BtpyError | None] = queue.SimpleQueue()
 
         def refuse(message: Message) -> None:
             raise ProtocolError("more than its credit")
 
-        channel = Channel(connection, refuse, ended.put)
+        channel = Channel(connection, refuse, errors.put)
         peer.send(Events(b"x"))
-        assert str(ended.get(timeout=PATIENCE)) == "more than its credit"
+        assert str(errors.get(timeout=PATIENCE)) == "more than its credit"
         channel.close()
 
 

@@ -82,10 +82,10 @@ def test_a_changed_byte_decodes_or_is_refused(message: Message, data: st.DataObj
     at = data.draw(st.integers(5, len(frame) - 1))
     frame[at] = data.draw(st.integers(0, 255))
     try:
-        decoded = codec.decode(frame[4], bytes(frame[5:]))
+        result = codec.decode(frame[4], bytes(frame[5:]))
     except ProtocolError:
         return
-    assert codec.encode(decoded) == frame
+    assert codec.encode(result) == frame
 
 
 def test_bytes_on_the_wire_are_those_of_the_document() -> None:
@@ -164,9 +164,9 @@ def test_type_bytes_are_those_of_the_document() -> None:
 
 
 def test_samples_decode_to_the_sent_values() -> None:
-    loaded = LoadedClass(9, "a.B", "app", "java.lang.Object", ("a.I",), 0x21, True, "/x.jar", LoadedRefusal.LOADER)
+    class_ = LoadedClass(9, "a.B", "app", "java.lang.Object", ("a.I",), 0x21, True, "/x.jar", LoadedRefusal.LOADER)
     for message in (
-        Classes(1, 500, 1, (loaded,)),
+        Classes(1, 500, 1, (class_,)),
         ClassBytes(3, 0, "a.B", "app", "java.lang.Object", (), b"\xca\xfe\xba\xbe"),
         Woven(3, bytes(12), messages.Verdict.WOVEN, (messages.HandlerClass("h", b"1"),), (), b"2"),
         Welcome(bytes(32), "b1", 7, "17.0.15", "OpenJDK", "a.Main x", 1, 2, 3, True),

@@ -55,9 +55,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _order(number: int) -> Record:
-    placed = 1_700_000_000_000_000_000 + number * 10**6
+    nanos = 1_700_000_000_000_000_000 + number * 10**6
     text = f"customer {number:0240}"
-    values = (number if number % 7 else None, 2_000_000, 1 << 20, text, placed, StackRef(5), StackRef(5))
+    values = (number if number % 7 else None, 2_000_000, 1 << 20, text, nanos, StackRef(5), StackRef(5))
     return record(*values, nanos=10_000_000 + number)
 
 

@@ -110,8 +110,8 @@ def test_types_and_units_of_fields(path: Path) -> None:
         slot(6, STACK, "at"),
         slot(7, STACK, "from"),
     )
-    placed = WALL + 7
-    (one,) = events(path, of, record(3, 2.5, 400, 1 << 20, "Ann", placed, StackRef(5), StackRef(5), nanos=9_000))
+    nanos = WALL + 7
+    (one,) = events(path, of, record(3, 2.5, 400, 1 << 20, "Ann", nanos, StackRef(5), StackRef(5), nanos=9_000))
     assert (one.values["startTime"], one.values["duration"]) == (8_600, 400)
     assert (one.values["pieces"], one.values["price"], one.values["took"]) == (3, 2.5, 400)
     assert (one.values["size"], one.values["customer"], one.values["placed"]) == (1 << 20, "Ann", 1_007)
@@ -235,8 +235,8 @@ def test_rows_of_maps(path: Path) -> None:
 
 
 def test_losses_add_up(path: Path) -> None:
-    dropped = {Cause.RING: 5, Cause.LARGE: 7, Cause.STALLED: 11, Cause.UNATTENDED: 13, Cause.BUDGET: 17}
-    account = ProbeAccount(0, fired=101, produced=101, delivered=101 - 53 - 2, dropped_by=dropped)
+    drops = {Cause.RING: 5, Cause.LARGE: 7, Cause.STALLED: 11, Cause.UNATTENDED: 13, Cause.BUDGET: 17}
+    account = ProbeAccount(0, fired=101, produced=101, delivered=101 - 53 - 2, dropped_by=drops)
     report = ProbeReport("slow_quote", account, errors=3, discarded=2)
 
     def write(writer: JfrWriter) -> None:
@@ -248,8 +248,8 @@ def test_losses_add_up(path: Path) -> None:
 
     (chunk,) = written(path, context(event(slot(0, label="n"))), write)
     (counts,) = chunk.named("btpy.ProbeCounts")
-    lost = sum(value for name, value in counts.items() if name.startswith("dropped_"))
-    assert counts["produced"] == counts["delivered"] + counts["discarded"] + lost == 101
+    losses = sum(value for name, value in counts.items() if name.startswith("dropped_"))
+    assert counts["produced"] == counts["delivered"] + counts["discarded"] + losses == 101
     assert counts["written"] == len(chunk.named("btpy.event.order")) == 46
     assert (counts["probe"], counts["fired"], counts["errors"], counts["dropped_budget"]) == ("slow_quote", 101, 3, 17)
     (loss,) = chunk.named("btpy.Loss")
@@ -318,7 +318,7 @@ def test_a_chunk_for_which_the_disk_has_no_room_is_removed(tmp_path: Path) -> No
     writer.records([record(7)])
     writer.close()
     stream.flush()
-    whole = path.read_bytes()
+    original = path.read_bytes()
     room[0] = 101
     writer.records([record(11)])
     writer.close()
@@ -326,8 +326,8 @@ def test_a_chunk_for_which_the_disk_has_no_room_is_removed(tmp_path: Path) -> No
         stream.flush()
     stream.close()
     assert room == [0]
-    assert path.read_bytes() == whole
-    (chunk,) = chunks(whole)
+    assert path.read_bytes() == original
+    (chunk,) = chunks(original)
     assert [one["n"] for one in chunk.named("btpy.event.order")] == [7]
 
 

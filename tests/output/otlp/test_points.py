@@ -253,5 +253,5 @@ def test_numbers_that_otlp_does_not_have_become_the_nearest(kind: MapKind, value
     """A hostile target can send any number of samples with consistent sums."""
     assert metric(a_map(kind), ((), value)).SerializeToString()
     assert Window.of(-GREATEST, GREATEST) == (0, (1 << 64) - 1)
-    counted = cumulative_count("n", "", "", [({}, GREATEST)], WINDOW)
-    assert counted.sum.data_points[0].as_int == (1 << 63) - 1
+    point = cumulative_count("n", "", "", [({}, GREATEST)], WINDOW)
+    assert point.sum.data_points[0].as_int == (1 << 63) - 1

@@ -101,9 +101,9 @@ def test_lowmemory_is_delta_and_nothing_is_cumulative() -> None:
     ],
 )
 def test_unusable_settings_are_refused_before_the_run(url: str, environment: dict[str, str], message: str) -> None:
-    with pytest.raises(UsageError, match=message.replace("?", r"\?")) as raised_error:
+    with pytest.raises(UsageError, match=message.replace("?", r"\?")) as error:
         settings_of(url, environment)
-    assert "secret" not in str(raised_error.value)
+    assert "secret" not in str(error.value)
 
 
 def test_grpc_in_the_environment_does_not_matter_for_a_url_with_a_host() -> None:

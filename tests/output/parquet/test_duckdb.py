@@ -43,8 +43,8 @@ def answer(macros: duckdb.DuckDBPyConnection, kind: MapKind, values: Sequence[Ag
     """The value of an expression over a table that has a row for each of the values."""
     rows = []
     for value in values:
-        more: dict[str, Any] = {"parameters": Most(3)} if kind is MapKind.TOPK else {}
-        (columns,) = map_rows(contents(kind, ("k", value), **more), StackTable())
+        options: dict[str, Any] = {"parameters": Most(3)} if kind is MapKind.TOPK else {}
+        (columns,) = map_rows(contents(kind, ("k", value), **options), StackTable())
         rows.append({column.name: columns.get(column.name) for column in MAPS.columns})
     macros.register("some_rows", pyarrow.Table.from_pylist(rows, schema=arrow_schema(MAPS)))
     return macros.execute(f"SELECT {expression} FROM some_rows").fetchall()[0][0]
@@ -78,16 +78,16 @@ def dense(side: dict[int, int]) -> list[int]:
 @settings(max_examples=60, deadline=None)
 @given(values=_HISTOGRAMS)
 def test_histograms_of_any_scales_merge_as_in_btpy(values: list[Histogram], macros: duckdb.DuckDBPyConnection) -> None:
-    whole = reduce(Histogram.merge, values)
-    assert isinstance(whole.layout, Exponential)
+    total = reduce(Histogram.merge, values)
+    assert isinstance(total.layout, Exponential)
     result = answer(macros, MapKind.HIST, values, MERGED)
-    positive, negative = otlp_counts(whole.layout, whole.counts)
-    assert result["scale"] == whole.layout.precision
-    assert result["count"] == whole.n
-    assert result["zero_count"] == dict(whole.counts).get(0, 0)
+    positive, negative = otlp_counts(total.layout, total.counts)
+    assert result["scale"] == total.layout.precision
+    assert result["count"] == total.n
+    assert result["zero_count"] == dict(total.counts).get(0, 0)
     assert result["positive"] == {"start": min(positive, default=0), "counts": dense(positive)}
     assert result["negative"] == {"start": min(negative, default=0), "counts": dense(negative)}
-    assert (result["min"], result["max"]) == (whole.least, whole.greatest)
+    assert (result["min"], result["max"]) == (total.least, total.greatest)
 
 
 @settings(max_examples=40, deadline=None)
@@ -95,14 +95,14 @@ def test_histograms_of_any_scales_merge_as_in_btpy(values: list[Histogram], macr
 def test_percentiles_are_those_of_btpy(values: list[Histogram], macros: duckdb.DuckDBPyConnection) -> None:
     """btpy has a bucket for each small whole number. A bucket of OpenTelemetry can have several of these numbers. All
     other percentiles are the same."""
-    whole = reduce(Histogram.merge, values)
+    total = reduce(Histogram.merge, values)
     every = ", ".join(f"btpy_bounds(h, {percent})" for percent in PERCENTS)
     results = answer(macros, MapKind.HIST, values, f"(SELECT [{every}] FROM (SELECT {MERGED} AS h FROM some_rows))")
     for percent, result in zip(PERCENTS, results, strict=True):
-        percentile = whole.percentile(percent)
+        percentile = total.percentile(percent)
         if percentile is None:
             assert result is None
-        elif abs(percentile.estimate) > 2 << whole.layout.precision:
+        elif abs(percentile.estimate) > 2 << total.layout.precision:
             assert result == {"estimate": percentile.estimate, "low": percentile.low, "high": percentile.high}, percent
         else:
             assert result["low"] <= percentile.low <= percentile.high <= result["high"]
@@ -141,9 +141,9 @@ _TOPS = st.builds(
 @settings(max_examples=40, deadline=None)
 @given(values=st.lists(_TOPS, min_size=1, max_size=4))
 def test_most_frequent_values_merge_as_in_btpy(values: list[Top], macros: duckdb.DuckDBPyConnection) -> None:
-    whole = reduce(Top.merge, values)
+    total = reduce(Top.merge, values)
     result = answer(macros, MapKind.TOPK, values, "btpy_top(top, unseen)")
-    expected = {(encode(json_value(f.value, StackTable(), {}, "")), f.count, f.error) for f in whole.values}
+    expected = {(encode(json_value(f.value, StackTable(), {}, "")), f.count, f.error) for f in total.values}
     assert {(row["value"], row["count"], row["error"]) for row in result} == expected
     assert [row["count"] for row in result] == sorted((row["count"] for row in result), reverse=True)
 
@@ -152,9 +152,9 @@ def test_most_frequent_values_merge_as_in_btpy(values: list[Top], macros: duckdb
 @given(counts=st.lists(st.lists(st.integers(0, 1 << 40), min_size=7, max_size=7).map(tuple), min_size=1, max_size=4))
 def test_linear_buckets_are_added(counts: list[tuple[int, ...]], macros: duckdb.DuckDBPyConnection) -> None:
     values: list[Aggregate] = [LinearHistogram(Linear(0, 50, 10), 0, 0.0, None, None, buckets) for buckets in counts]
-    whole = reduce(merged, values)
-    assert isinstance(whole, LinearHistogram)
-    assert answer(macros, MapKind.LHIST, values, "btpy_add(bucket_counts)") == list(whole.counts)
+    total = reduce(merged, values)
+    assert isinstance(total, LinearHistogram)
+    assert answer(macros, MapKind.LHIST, values, "btpy_add(bucket_counts)") == list(total.counts)
 
 
 def test_the_macros_are_documented(macros: duckdb.DuckDBPyConnection) -> None:

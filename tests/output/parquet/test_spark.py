@@ -98,8 +98,8 @@ def session(cases: dict[MapKind, Cases], tmp_path_factory: pytest.TempPathFactor
 
 
 def _rows(kind: MapKind, name: str, value: Aggregate) -> Iterator[dict[str, Any]]:
-    more: dict[str, Any] = {"parameters": Most(3)} if kind is MapKind.TOPK else {}
-    for columns in map_rows(contents(kind, ("k", value), **more), StackTable()):
+    options: dict[str, Any] = {"parameters": Most(3)} if kind is MapKind.TOPK else {}
+    for columns in map_rows(contents(kind, ("k", value), **options), StackTable()):
         values = columns | {"map": name, "run": "r", "reading": 1, "part": False}
         yield {column.name: values.get(column.name) for column in MAPS.columns}
 
@@ -127,8 +127,10 @@ def _distinct(chance: random.Random) -> Distinct:
 
 def _top(chance: random.Random) -> Top:
     values = {chance.choice(("a", "b", 'c"', "1", 1, None, "Ω")) for _ in range(chance.randint(0, 5))}
-    counted = [Frequent(value, chance.randint(10, 99), chance.randint(0, 9)) for value in sorted(values, key=repr)]
-    return Top(1000, 3, chance.randint(0, 5), by_frequency(counted))
+    frequent_values = [
+        Frequent(value, chance.randint(10, 99), chance.randint(0, 9)) for value in sorted(values, key=repr)
+    ]
+    return Top(1000, 3, chance.randint(0, 5), by_frequency(frequent_values))
 
 
 def _linear(chance: random.Random) -> LinearHistogram:
@@ -146,17 +148,17 @@ def asked(session: Engine, expression: str, kind: MapKind) -> dict[str, Any]:
 def test_histograms_of_any_scales_merge_as_in_btpy(cases: dict[MapKind, Cases], session: Engine) -> None:
     results = asked(session, "btpy_merge(collect_list(histogram))", MapKind.HIST)
     for name, values in cases[MapKind.HIST].items():
-        whole = reduce(merged, values)
-        assert isinstance(whole, Histogram)
-        positive, negative = otlp_counts(whole.layout, whole.counts)  # type: ignore[arg-type]
+        total = reduce(merged, values)
+        assert isinstance(total, Histogram)
+        positive, negative = otlp_counts(total.layout, total.counts)  # type: ignore[arg-type]
         assert results.pop(name) == {
-            "scale": whole.layout.precision,
-            "count": whole.n,
-            "zero_count": dict(whole.counts).get(0, 0),
+            "scale": total.layout.precision,
+            "count": total.n,
+            "zero_count": dict(total.counts).get(0, 0),
             "positive": {"start": min(positive, default=0), "counts": dense(positive)},
             "negative": {"start": min(negative, default=0), "counts": dense(negative)},
-            "min": whole.least,
-            "max": whole.greatest,
+            "min": total.least,
+            "max": total.greatest,
         }
     assert results == {}
 
@@ -166,13 +168,13 @@ def test_percentiles_are_those_of_btpy(cases: dict[MapKind, Cases], session: Eng
     every = ", ".join(f"btpy_bounds(btpy_merge(collect_list(histogram)), {percent})" for percent in PERCENTS)
     results = asked(session, f"array({every})", MapKind.HIST)
     for name, values in cases[MapKind.HIST].items():
-        whole = reduce(merged, values)
-        assert isinstance(whole, Histogram)
+        total = reduce(merged, values)
+        assert isinstance(total, Histogram)
         for percent, result in zip(PERCENTS, results[name], strict=True):
-            percentile = whole.percentile(percent)
+            percentile = total.percentile(percent)
             if percentile is None:
                 assert result is None
-            elif abs(percentile.estimate) > 2 << whole.layout.precision:
+            elif abs(percentile.estimate) > 2 << total.layout.precision:
                 assert result == {"estimate": percentile.estimate, "low": percentile.low, "high": percentile.high}, (
                     percent
                 )
@@ -184,29 +186,29 @@ def test_percentiles_are_those_of_btpy(cases: dict[MapKind, Cases], session: Eng
 def test_distinct_counts_are_those_of_btpy(cases: dict[MapKind, Cases], session: Engine) -> None:
     results = asked(session, "btpy_distinct(collect_list(registers))", MapKind.DISTINCT)
     for name, values in cases[MapKind.DISTINCT].items():
-        whole = reduce(merged, values)
-        assert isinstance(whole, Distinct)
-        assert results[name] == pytest.approx(min(whole.estimate, (1 << 63) - 1), rel=1e-9)
+        total = reduce(merged, values)
+        assert isinstance(total, Distinct)
+        assert results[name] == pytest.approx(min(total.estimate, (1 << 63) - 1), rel=1e-9)
 
 
 @pytest.mark.proof
 def test_most_frequent_values_merge_as_in_btpy(cases: dict[MapKind, Cases], session: Engine) -> None:
     results = asked(session, "btpy_top(collect_list(listed))", MapKind.TOPK)
     for name, values in cases[MapKind.TOPK].items():
-        whole = reduce(merged, values)
-        assert isinstance(whole, Top)
-        expected = {(encode(json_value(f.value, StackTable(), {}, "")), f.count, f.error) for f in whole.values}
+        total = reduce(merged, values)
+        assert isinstance(total, Top)
+        expected = {(encode(json_value(f.value, StackTable(), {}, "")), f.count, f.error) for f in total.values}
         assert {(entry["value"], entry["count"], entry["error"]) for entry in results[name]} == expected
-        assert [entry["count"] for entry in results[name]] == [f.count for f in whole.values]
+        assert [entry["count"] for entry in results[name]] == [f.count for f in total.values]
 
 
 @pytest.mark.proof
 def test_linear_buckets_are_added(cases: dict[MapKind, Cases], session: Engine) -> None:
     results = asked(session, "btpy_add(collect_list(bucket_counts))", MapKind.LHIST)
     for name, values in cases[MapKind.LHIST].items():
-        whole = reduce(merged, values)
-        assert isinstance(whole, LinearHistogram)
-        assert results[name] == list(whole.counts)
+        total = reduce(merged, values)
+        assert isinstance(total, LinearHistogram)
+        assert results[name] == list(total.counts)
 
 
 @pytest.mark.proof

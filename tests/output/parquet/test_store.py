@@ -61,8 +61,8 @@ def test_rows_come_back_by_each_reader(tmp_path: Path) -> None:
         partition = {(row["host"], row["service"], row["script"], row["hour"], row["pid"]) for row in rows}
         assert partition == {("web1", "shop", "slow.bt", "2023-11-14T22", 4711)}
         (loss,) = read(tmp_path / "made" / "here", "losses")
-        dropped = sum(count for name, count in loss.items() if name.startswith("dropped_"))
-        assert (loss["produced"], loss["delivered"], loss["written"], dropped) == (106, 101, 101, 5)
+        drops = sum(count for name, count in loss.items() if name.startswith("dropped_"))
+        assert (loss["produced"], loss["delivered"], loss["written"], drops) == (106, 101, 101, 5)
     files = part_files(tmp_path)
     assert [file.stat().st_mode & 0o777 for file in files] == [0o600, 0o600]
     assert (tmp_path / "made" / "here").stat().st_mode & 0o077 == 0

@@ -36,10 +36,10 @@ def exemplar(value: int, nanos: int, span: int) -> Exemplar:
 
 def test_a_bucket_has_the_newest_exemplar_of_its_samples() -> None:
     script = "A::b { @n = hist(arg0 as int) }"
-    older, newer, bound = exemplar(3, 7, 1), exemplar(3, 11, 2), exemplar(4, 5, 3)
-    for order in ((older, newer, bound), (bound, newer, older)):
+    older, newer, largest = exemplar(3, 7, 1), exemplar(3, 11, 2), exemplar(4, 5, 3)
+    for order in ((older, newer, largest), (largest, newer, older)):
         assert exemplars(script, *order) == {4: (3, f"{2:016x}")}
-    assert exemplars(script, bound, exemplar(5, 5, 4)) == {4: (4, f"{3:016x}"), 8: (5, f"{4:016x}")}
+    assert exemplars(script, largest, exemplar(5, 5, 4)) == {4: (4, f"{3:016x}"), 8: (5, f"{4:016x}")}
 
 
 def test_an_exemplar_of_a_duration_is_in_seconds() -> None:
