@@ -31,7 +31,7 @@ def directory() -> Path:
 
 
 @pytest.fixture(scope="module")
-def described(directory: Path) -> ClassFile:
+def class_file(directory: Path) -> ClassFile:
     return ClassFile.parse((directory / "Described.class").read_bytes())
 
 
@@ -46,28 +46,28 @@ def code_of(file: ClassFile, name: str) -> Code:
     return code
 
 
-def test_header_and_members(described: ClassFile) -> None:
-    assert (described.name, described.super_name, described.interfaces) == ("Described", "java/lang/Object", ())
-    assert (described.major, described.source_file) == (55, "Described.java")
-    assert [(m.name, m.descriptor) for m in described.methods] == [
+def test_header_and_members(class_file: ClassFile) -> None:
+    assert (class_file.name, class_file.super_name, class_file.interfaces) == ("Described", "java/lang/Object", ())
+    assert (class_file.major, class_file.source_file) == (55, "Described.java")
+    assert [(m.name, m.descriptor) for m in class_file.methods] == [
         ("<init>", "()V"),
         ("parameters", "(JLjava/lang/String;[I)J"),
         ("typed", "(Ljava/lang/Object;)I"),
     ]
-    assert method(described, "parameters").is_static
+    assert method(class_file, "parameters").is_static
 
 
-def test_lines(described: ClassFile) -> None:
+def test_lines(class_file: ClassFile) -> None:
     source = SOURCE.read_text().splitlines()
-    code = code_of(described, "parameters")
+    code = code_of(class_file, "parameters")
     assert source[code.line_at(0) - 1].strip() == "int local = rest.length;"
     assert source[code.line_at(len(code.code) - 1) - 1].strip() == "return local;"
 
 
-def test_annotations(described: ClassFile) -> None:
-    assert set(described.annotations) == {"java.lang.Deprecated", "Described$Hidden"}
-    assert method(described, "parameters").annotations == ("java.lang.Deprecated",)
-    assert method(described, "typed").annotations == ()
+def test_annotations(class_file: ClassFile) -> None:
+    assert set(class_file.annotations) == {"java.lang.Deprecated", "Described$Hidden"}
+    assert method(class_file, "parameters").annotations == ("java.lang.Deprecated",)
+    assert method(class_file, "typed").annotations == ()
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,10 @@ def inspect(data: bytes) -> None:
         assert len(item.annotations) >= 0
 
 
-def test_tables_move_with_the_code(described: ClassFile) -> None:
+def test_tables_move_with_the_code(class_file: ClassFile) -> None:
     """Every row points at the same instruction as before, or at the code inserted before it."""
     for name in ("parameters", "typed"):
-        code = code_of(described, name)
+        code = code_of(class_file, name)
         bytecode = scan(code.code)
         blocks = {at: bytes((op.NOP,) * (1 + at % 3)) for at in bytecode.starts}
         del blocks[0]
@@ -151,8 +151,8 @@ def test_tables_move_with_the_code(described: ClassFile) -> None:
             assert {"RuntimeVisibleTypeAnnotations", "LineNumberTable", "LocalVariableTypeTable"} <= tables
 
 
-def test_type_annotations_name_the_instruction_itself(described: ClassFile) -> None:
-    code = code_of(described, "typed")
+def test_type_annotations_name_the_instruction_itself(class_file: ClassFile) -> None:
+    code = code_of(class_file, "typed")
     (attribute,) = [a for a in code.attributes if a.name == "RuntimeVisibleTypeAnnotations"]
     bytecode = scan(code.code)
     moved = relocate(bytecode, {}, dict.fromkeys(bytecode.starts, b"\0\0"))

@@ -103,7 +103,7 @@ def test_permissions() -> None:
 
 
 @pytest.fixture(scope="module")
-def overloaded() -> str:
+def classpath() -> str:
     return str(compiled([JAVA / "Overloaded.java"], release=11))
 
 
@@ -114,31 +114,31 @@ def problem(text: str, classes: str) -> str:
     return stderr
 
 
-def test_types_choose_an_overload_in_the_short_form(overloaded: str) -> None:
+def test_types_choose_an_overload_in_the_short_form(classpath: str) -> None:
     for types, methods in {"long": 1, "String,int": 1, "Overloaded.Basket": 1, "Basket": 1, "*": 2, "..": 3}.items():
-        _, _, stderr = check(f"Overloaded::ship({types}) {{ }}", "--cp", overloaded)
+        _, _, stderr = check(f"Overloaded::ship({types}) {{ }}", "--cp", classpath)
         assert stderr.endswith(f"{methods} method{'s' * (methods > 1)} in 1 class\n")
-    stderr = problem("Overloaded::ship(double) { }", overloaded)
+    stderr = problem("Overloaded::ship(double) { }", classpath)
     assert "error[BT305]: no overload of ship has the parameters (double)" in stderr
     assert "the overloads are:  ship(long)\n" in stderr
 
 
-def test_a_name_that_one_overload_has_says_which_and_how_to_choose_it(overloaded: str) -> None:
-    stderr = problem("Overloaded::ship { print($quantity) }", overloaded)
+def test_a_name_that_one_overload_has_says_which_and_how_to_choose_it(classpath: str) -> None:
+    stderr = problem("Overloaded::ship { print($quantity) }", classpath)
     assert "error[BT112]: the traced method has no parameter `quantity`" in stderr
     assert "= help: these overloads have it:  ship(String, int)\n" in stderr
     assert "= help: choose one:  Overloaded::ship(String, int)\n" in stderr
     assert "= note: 1 other overload lacks it too\n" in stderr
-    assert check("Overloaded::ship(String, int) { print($quantity) }", "--cp", overloaded)[0] == 0
+    assert check("Overloaded::ship(String, int) { print($quantity) }", "--cp", classpath)[0] == 0
     written_out = '@OnMethod(class="Overloaded", method="ship") { print($quantity) }'
-    assert '= help: choose one:  type="* (String, int)"\n' in problem(written_out, overloaded)
+    assert '= help: choose one:  type="* (String, int)"\n' in problem(written_out, classpath)
 
 
 @pytest.mark.parametrize(
     ("name", "meant"), [("$customer", "$customerName"), ("$q", "$quantity"), ("$nameOfCustomer", "$customerName")]
 )
-def test_parts_of_a_name_are_enough_to_suggest_it(name: str, meant: str, overloaded: str) -> None:
-    stderr = problem(f"Overloaded::ship(String, int) {{ print({name}) }}", overloaded)
+def test_parts_of_a_name_are_enough_to_suggest_it(name: str, meant: str, classpath: str) -> None:
+    stderr = problem(f"Overloaded::ship(String, int) {{ print({name}) }}", classpath)
     assert f"did you mean `{meant}`?" in stderr
 
 
@@ -155,38 +155,38 @@ def test_parts_of_a_name_are_enough_to_suggest_it(name: str, meant: str, overloa
         ("Overloaded.Priced::price", "BT302", 'match its implementors:  class="+Overloaded$Priced"'),
     ],
 )
-def test_a_glob_that_is_meant_as_a_regular_expression(pattern: str, code: str, help_: str, overloaded: str) -> None:
-    stderr = problem(f"{pattern} {{ }}", overloaded)
+def test_a_glob_that_is_meant_as_a_regular_expression(pattern: str, code: str, help_: str, classpath: str) -> None:
+    stderr = problem(f"{pattern} {{ }}", classpath)
     assert f"error[{code}]" in stderr
     assert help_ in stderr
 
 
-def test_a_probe_in_default_methods_only_says_which_methods_have_no_code(overloaded: str) -> None:
-    code, _, stderr = check("Overloaded.Priced::pric* { @n = count() }", "--cp", overloaded)
+def test_a_probe_in_default_methods_only_says_which_methods_have_no_code(classpath: str) -> None:
+    code, _, stderr = check("Overloaded.Priced::pric* { @n = count() }", "--cp", classpath)
     assert code == 0
     assert 'warning[BT302]: "Overloaded$Priced" is an interface; price has no code there' in stderr
     assert 'match its implementors, too:  class="+Overloaded$Priced"' in stderr
     for right in ("Overloaded.Priced::pricier { @n = count() }", "+Overloaded.Priced::pric* { @n = count() }"):
-        assert "BT302" not in check(right, "--cp", overloaded)[2]
+        assert "BT302" not in check(right, "--cp", classpath)[2]
 
 
-def test_only_containers_are_indexed(overloaded: str) -> None:
-    stderr = problem("Overloaded::ship(Basket) { print($basket[0]) }", overloaded)
+def test_only_containers_are_indexed(classpath: str) -> None:
+    stderr = problem("Overloaded::ship(Basket) { print($basket[0]) }", classpath)
     assert "error[BT201]: `Overloaded$Basket` is not an array, list or map" in stderr
     assert "it has:  $basket.lines" in stderr
     for right in ("Overloaded::ship(Basket) { print($basket.lines[0]) }", "Overloaded::main { print(arg0[0]) }"):
-        assert check(right, "--cp", overloaded)[0] == 0
+        assert check(right, "--cp", classpath)[0] == 0
 
 
-def test_check_reports_self_in_static_methods(overloaded: str) -> None:
-    code, _, stderr = check("Overloaded::ship { print(self) }", "--cp", overloaded)
+def test_check_reports_self_in_static_methods(classpath: str) -> None:
+    code, _, stderr = check("Overloaded::ship { print(self) }", "--cp", classpath)
     assert (code, stderr.startswith("warning[BT311]: `self` is always null here\n")) == (0, True)
     assert "static: Overloaded.ship\n" in stderr
-    assert "warning" not in check("Overloaded::* { print(self) }", "--cp", overloaded)[2]
+    assert "warning" not in check("Overloaded::* { print(self) }", "--cp", classpath)[2]
 
 
-def test_a_run_and_a_check_refuse_the_same(overloaded: str) -> None:
-    with target(17, "Overloaded", classpath=[Path(overloaded)]) as program:
+def test_a_run_and_a_check_refuse_the_same(classpath: str) -> None:
+    with target(17, "Overloaded", classpath=[Path(classpath)]) as program:
         for script in ("**::* { print(1) }", "java.**::* @entry { @n = count() }"):
             ran = btpy(str(program.pid), "-e", script, "--for", "1ms")
             result = btpy("check", "-e", script, "--pid", str(program.pid))
@@ -205,9 +205,9 @@ def test_a_run_and_a_check_refuse_the_same(overloaded: str) -> None:
         ("IllegalArgumentExcption", True),
     ],
 )
-def test_check_reports_exceptions_that_no_class_declares(exception: str, warned: bool, overloaded: str) -> None:
+def test_check_reports_exceptions_that_no_class_declares(exception: str, warned: bool, classpath: str) -> None:
     script = f"Overloaded::parse @throw({exception}) {{ print(1) }}"
-    with target(17, "Overloaded", classpath=[Path(overloaded)]) as program:
+    with target(17, "Overloaded", classpath=[Path(classpath)]) as program:
         code, _, stderr = check(script, "--pid", str(program.pid))
     assert (code, f'warning[BT310]: no loaded class matches "{exception}"' in stderr) == (0, warned)
     if exception.startswith("Illegal"):

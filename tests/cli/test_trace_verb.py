@@ -24,7 +24,7 @@ TASK_FIELDS = {"thread", "line", "waited", "took", "own", "critical", "running",
 
 
 @pytest.fixture(scope="module")
-def nested() -> Iterator[Target]:
+def program() -> Iterator[Target]:
     with target(17, "Nested", classpath=[compiled([JAVA / "Nested.java"], release=11)]) as program:
         yield program
 
@@ -40,11 +40,11 @@ def deeper(tracer: Target, times: int) -> None:
     waited(lambda: sum(message in line for line in tracer.stderr) == times, f"{times} times {message!r}")
 
 
-def test_each_tree_is_deeper_along_the_slow_path(nested: Target) -> None:
-    with asked("trace", nested, "Nested::outer", "--json", "-n", "4") as tracer:
+def test_each_tree_is_deeper_along_the_slow_path(program: Target) -> None:
+    with asked("trace", program, "Nested::outer", "--json", "-n", "4") as tracer:
         for call in range(4):
             deeper(tracer, call)
-            nested.send(f"1 {call}")
+            program.send(f"1 {call}")
         assert tracer.wait() == 0, tracer.stderr
         kinds = [check(line) for line in tracer.stdout]
         lines = [json.loads(line) for line in tracer.stdout]
@@ -127,24 +127,24 @@ def test_tasks_as_text_and_on_a_timeline(handed_over: Target, tmp_path: Path) ->
         assert not any("tasks" in json.loads(line)["data"] for line in tracer.stdout if '"tree"' in line)
 
 
-def test_text_and_a_limit_of_depth(nested: Target) -> None:
-    with asked("trace", nested, "Nested::outer", "-n", "2", "--depth", "1") as tracer:
-        nested.send("2")
+def test_text_and_a_limit_of_depth(program: Target) -> None:
+    with asked("trace", program, "Nested::outer", "-n", "2", "--depth", "1") as tracer:
+        program.send("2")
         assert tracer.wait() == 0, tracer.stderr
         (head,) = (line for line in tracer.stdout if line and line[0].isalpha())
         assert head.startswith("Nested.outer  2 calls  p50 ")
         assert head.endswith("  1 threw java.lang.IllegalStateException")
         assert sum(line.endswith("Nested.middle  called in line 22  ×6") for line in tracer.stdout) == 1
         assert not any("Step.take" in line for line in tracer.stdout)
-    nested.wait_for("called 2")
+    program.wait_for("called 2")
 
 
-def test_each_method_of_a_pattern_has_its_tree(nested: Target) -> None:
+def test_each_method_of_a_pattern_has_its_tree(program: Target) -> None:
     """The calls of several methods do not mix, and methods found later appear in the same tree."""
-    with asked("trace", nested, "Nested::/outer|main/", "-n", "13", "--depth", "2") as tracer:
-        nested.send("1")
+    with asked("trace", program, "Nested::/outer|main/", "-n", "13", "--depth", "2") as tracer:
+        program.send("1")
         deeper(tracer, 1)
-        nested.send("12")
+        program.send("12")
         assert tracer.wait() == 0, tracer.stderr
         heads = [line.split("  p50")[0] for line in tracer.stdout if line and line[0].isalpha()]
         assert heads == ["Nested.outer  13 calls"]
@@ -152,15 +152,15 @@ def test_each_method_of_a_pattern_has_its_tree(nested: Target) -> None:
         assert sum(line.endswith("Step.take  called in line 31  ×36") for line in tracer.stdout) == 1
 
 
-def test_no_tree_is_explained(nested: Target) -> None:
-    with asked("trace", nested, "Nested::outer", "--min", "10s") as tracer:
-        nested.send("2")
-        nested.wait_for("called 2")
+def test_no_tree_is_explained(program: Target) -> None:
+    with asked("trace", program, "Nested::outer", "--min", "10s") as tracer:
+        program.send("2")
+        program.wait_for("called 2")
         tracer.process.send_signal(signal.SIGINT)
         assert tracer.wait() == 0
         assert tracer.stdout == []
         assert "0 trees: Nested::outer was called 2 times, never slow enough (--min, --when)" in tracer.stderr
-    silent = btpy("trace", nested.pid, "Nested::outer", "-d", "1ms")
+    silent = btpy("trace", program.pid, "Nested::outer", "-d", "1ms")
     assert "0 trees: Nested::outer was not called while attached" in silent.stderr
 
 
@@ -173,9 +173,9 @@ def test_a_target_that_ends_is_not_kept_waiting() -> None:
         assert ending.wait() == 0
 
 
-def test_twice_interrupted_leaves_the_rest_to_the_agent(nested: Target) -> None:
-    with asked("trace", nested, "Nested::outer") as tracer:
-        os.kill(nested.pid, signal.SIGSTOP)
+def test_twice_interrupted_leaves_the_rest_to_the_agent(program: Target) -> None:
+    with asked("trace", program, "Nested::outer") as tracer:
+        os.kill(program.pid, signal.SIGSTOP)
         try:
             tracer.process.send_signal(signal.SIGINT)
             message = " back"  # at this time btpy has handled the first interrupt
@@ -183,7 +183,7 @@ def test_twice_interrupted_leaves_the_rest_to_the_agent(nested: Target) -> None:
             tracer.process.send_signal(signal.SIGINT)
             assert tracer.wait() == 130
         finally:
-            os.kill(nested.pid, signal.SIGCONT)
+            os.kill(program.pid, signal.SIGCONT)
         assert "warning: interrupted: the agent puts the classes back by itself" in tracer.stderr
 
 
@@ -196,13 +196,13 @@ def test_twice_interrupted_leaves_the_rest_to_the_agent(nested: Target) -> None:
         (["Nested"], 2, "= help: write Class::method"),
     ],
 )
-def test_mistakes(arguments: list[str], status: int, message: str, nested: Target) -> None:
-    result = btpy("trace", nested.pid, *arguments)
+def test_mistakes(arguments: list[str], status: int, message: str, program: Target) -> None:
+    result = btpy("trace", program.pid, *arguments)
     assert result.returncode == status, result.stderr
     assert message in result.stderr
 
 
-def test_impossible_trees_are_refused_with_a_reason(nested: Target) -> None:
+def test_impossible_trees_are_refused_with_a_reason(program: Target) -> None:
     for flags, reason in [
         (["--until", "@n > 1"], "--until is not for btpy trace: call trees do not use maps"),
         (["-x"], "-x is not for btpy trace: the running btpy builds the trees"),
@@ -212,18 +212,18 @@ def test_impossible_trees_are_refused_with_a_reason(nested: Target) -> None:
         (["-o", "run.btz"], "run.btz is a recording"),
         (["-l"], "btpy ls PID PATTERN lists"),
     ]:
-        result = btpy("trace", nested.pid, "Nested::outer", *flags)
+        result = btpy("trace", program.pid, "Nested::outer", *flags)
         assert (result.returncode, reason in result.stderr) == (2, True), result.stderr
 
 
-def test_the_flags_of_every_run(nested: Target, tmp_path: Path) -> None:
-    result = btpy("trace", nested.pid, "Nested::outer", "--plan")
+def test_the_flags_of_every_run(program: Target, tmp_path: Path) -> None:
+    result = btpy("trace", program.pid, "Nested::outer", "--plan")
     assert result.returncode == 0
     assert "root " in result.stdout
     assert "nothing was touched" in result.stderr
     path = tmp_path / "trees.txt"
-    with asked("trace", nested, "Nested::outer", "-n", "1", "-o", str(path)) as tracer:
-        nested.send("1")
+    with asked("trace", program, "Nested::outer", "-n", "1", "-o", str(path)) as tracer:
+        program.send("1")
         assert tracer.wait() == 0, tracer.stderr
     assert path.read_text().startswith("Nested.outer  ")
-    nested.wait_for("called 1")
+    program.wait_for("called 1")

@@ -284,7 +284,7 @@ class Proof:
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Points]:
+def classes_and_points(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Points]:
     """The directory of the run-time classes that may fail, and their points."""
     directory = tmp_path_factory.mktemp("runtime")
     return directory, runtime_variant(directory)
@@ -314,8 +314,8 @@ def test_uncovered_places_cannot_fail() -> None:
         assert list(uncovered(handler_variant(handler.data)[1])) == []
 
 
-def test_errors_at_some_places(prepared: tuple[Path, Points]) -> None:
-    directory, runtime = prepared
+def test_errors_at_some_places(classes_and_points: tuple[Path, Points]) -> None:
+    directory, runtime = classes_and_points
     with target(17, classes=directory) as jvm:
         kinds = {name: KINDS[name] for name in SAMPLE}
         assert _prove(jvm, kinds, runtime, lambda point: point % 5 == 0) == []
@@ -323,8 +323,8 @@ def test_errors_at_some_places(prepared: tuple[Path, Points]) -> None:
 
 @pytest.mark.proof
 @pytest.mark.parametrize("jdk", MAJORS)
-def test_errors_everywhere(jdk: int, prepared: tuple[Path, Points]) -> None:
-    directory, runtime = prepared
+def test_errors_everywhere(jdk: int, classes_and_points: tuple[Path, Points]) -> None:
+    directory, runtime = classes_and_points
     with target(jdk, classes=directory) as jvm:
         print(f"JDK {jdk}")
         faults = _prove(jvm, KINDS, runtime, lambda point: True)

@@ -78,7 +78,7 @@ class Node:
 
 
 @pytest.fixture
-def cleared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def cleared_pids(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The JVMs in which the daemon has looked for sessions of an earlier one."""
     pids: list[int] = []
 
@@ -91,7 +91,7 @@ def cleared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.fixture
-def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cleared: list[int]) -> Iterator[Node]:
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cleared_pids: list[int]) -> Iterator[Node]:
     monkeypatch.setattr(Placed, "running", [], raising=False)
     monkeypatch.setattr(supervisor, "Placement", Placed)
     monkeypatch.setattr(pods, "_SHORTEST_WAIT", 0.0)
@@ -176,14 +176,14 @@ def test_probes_stay_while_the_api_server_is_away(node: Node) -> None:
     ]
 
 
-def test_sessions_of_an_earlier_daemon_stay_until_the_api_server_answers(node: Node, cleared: list[int]) -> None:
+def test_sessions_of_an_earlier_daemon_stay_until_the_api_server_answers(node: Node, cleared_pids: list[int]) -> None:
     node.rule('pods = "app=shop"')
     node.fake.status = 503
     assert node.traced() == set()
-    waited(lambda: cleared == [107], str(cleared))  # no label is needed for it
+    waited(lambda: cleared_pids == [107], str(cleared_pids))  # no label is needed for it
     node.fake.status = 200
     assert node.traced() == {101, 103}
-    waited(lambda: sorted(cleared) == [101, 103, 107], str(cleared))
+    waited(lambda: sorted(cleared_pids) == [101, 103, 107], str(cleared_pids))
 
 
 def test_a_request_that_hangs_does_not_hold_up_the_daemon(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -340,7 +340,7 @@ def test_no_text_breaks_the_reader(groups: str, mounts: str, environment: bytes)
 
 
 @pytest.fixture
-def placed(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, Container]], None]:
+def place_containers(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, Container]], None]:
     """Puts JVMs into containers by their pids, and hides all others."""
 
     def place(places: dict[int, Container]) -> None:
@@ -351,9 +351,9 @@ def placed(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, Container]], 
     return place
 
 
-def test_containers_and_pods_name_the_jvm_in_them(placed: Callable[[dict[int, Container]], None]) -> None:
+def test_containers_and_pods_name_the_jvm_in_them(place_containers: Callable[[dict[int, Container]], None]) -> None:
     with counted(17) as one, counted(17) as two:
-        placed(
+        place_containers(
             {
                 one.pid: Container(ID, "docker", "web", pod_uid=UID, pod="orders-1", namespace="prod"),
                 two.pid: Container(OTHER, "docker", "app", pod_uid=STATIC, pod="orders-12", namespace="prod"),
@@ -384,10 +384,10 @@ def test_containers_and_pods_name_the_jvm_in_them(placed: Callable[[dict[int, Co
 
 @pytest.mark.parametrize("name", ["container/ff", "pod/payments", "pod/prod/orders", "container/", "pod/"])
 def test_a_name_of_no_container_lists_those_that_there_are(
-    name: str, placed: Callable[[dict[int, Container]], None]
+    name: str, place_containers: Callable[[dict[int, Container]], None]
 ) -> None:
     with counted(17) as target:
-        placed({target.pid: Container(ID, pod_uid=UID, pod="orders-1")})
+        place_containers({target.pid: Container(ID, pod_uid=UID, pod="orders-1")})
         with pytest.raises(AttachError) as caught:
             processes.find(name)
         assert caught.value.code == "BT511"
@@ -396,9 +396,9 @@ def test_a_name_of_no_container_lists_those_that_there_are(
 
 
 def test_without_containers_the_remedy_is_another_place_to_run(
-    placed: Callable[[dict[int, Container]], None],
+    place_containers: Callable[[dict[int, Container]], None],
 ) -> None:
-    placed({})
+    place_containers({})
     with pytest.raises(AttachError, match="btpy sees no JVM in a container") as caught:
         processes.find_all("pod/orders")
     assert caught.value.code == "BT511"

@@ -1,2 +1,2 @@
-from tests.live.scripts import asked as asked
 from tests.live.scripts import own_tmp as own_tmp
+from tests.live.scripts import questions as questions

@@ -82,7 +82,7 @@ def waited(condition: Callable[[], bool], what: str, patience: float = PATIENCE)
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def questions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The classes that the agent asks about."""
     names: list[str] = []
     answer = Instrumentation.answer

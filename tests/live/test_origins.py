@@ -98,12 +98,12 @@ def traced(jvm: Target) -> None:
 
 @all_jdks
 def test_class_files_in_the_archive_are_not_requested_from_the_target(
-    jdk: int, tmp_path: Path, read: list[str], asked: list[str]
+    jdk: int, tmp_path: Path, read: list[str], questions: list[str]
 ) -> None:
     with crowd(jdk, archive(tmp_path / "crowd", "n + 1")) as jvm:
         traced(jvm)
     assert read == []
-    assert asked == []
+    assert questions == []
 
 
 def test_an_archive_that_was_replaced_is_not_looked_at(tmp_path: Path, read: list[str]) -> None:
@@ -115,7 +115,7 @@ def test_an_archive_that_was_replaced_is_not_looked_at(tmp_path: Path, read: lis
 
 
 def test_a_class_file_that_differs_from_the_loaded_one_is_not_woven(
-    tmp_path: Path, read: list[str], asked: list[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, read: list[str], questions: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Archive(str(archive(tmp_path / "other", "Math.addExact(n, 2)")))
     monkeypatch.setattr(Archive, "read", lambda self, path, read=Archive.read: read(other, path))
@@ -123,7 +123,7 @@ def test_a_class_file_that_differs_from_the_loaded_one_is_not_woven(
         traced(jvm)
     other.close()
     assert read == []
-    assert len(asked) == CLASSES
+    assert len(questions) == CLASSES
 
 
 def test_other_class_files_are_requested_from_the_target(

@@ -74,7 +74,7 @@ def kept_files(jvm: Target) -> list[str]:
 
 
 @all_jdks
-def test_the_thread_that_loads_a_prewoven_class_asks_no_client(jdk: int, tmp_path: Path, asked: list[str]) -> None:
+def test_the_thread_that_loads_a_prewoven_class_asks_no_client(jdk: int, tmp_path: Path, questions: list[str]) -> None:
     with lazy(jdk, tmp_path) as jvm:
         with Session.attach(jvm.pid, PATIENT) as session:
             loaded(session, RUNS)
@@ -82,7 +82,7 @@ def test_the_thread_that_loads_a_prewoven_class_asks_no_client(jdk: int, tmp_pat
             assert len(kept_files(jvm)) == 1
             ran(jvm, f"run {FIRST} 1009")
             ran(jvm, f"run {SECOND} 499")
-            assert asked == []
+            assert questions == []
             assert runs(session) == {FIRST: 1009, SECOND: 499}
             assert {(site.class_name, site.loader) for site in session.deployer.sites.values()} == {
                 (FIRST, "app"),
@@ -97,37 +97,37 @@ def test_the_thread_that_loads_a_prewoven_class_asks_no_client(jdk: int, tmp_pat
         assert jvm.stderr == []
 
 
-def test_another_loader_of_the_same_class_asks_and_has_sites_of_its_own(tmp_path: Path, asked: list[str]) -> None:
+def test_another_loader_of_the_same_class_asks_and_has_sites_of_its_own(tmp_path: Path, questions: list[str]) -> None:
     with lazy(17, tmp_path) as jvm, Session.attach(jvm.pid, PATIENT) as session:
         loaded(session, RUNS)
         ran(jvm, f"apart {FIRST} 13")
-        assert asked == []
+        assert questions == []
         ran(jvm, f"run {FIRST} 17")
         ran(jvm, f"apart {FIRST} 19")
-        assert asked == [FIRST, FIRST]
+        assert questions == [FIRST, FIRST]
         assert runs(session) == {FIRST: 13 + 17 + 19}
         loaders = [site.loader for site in session.deployer.sites.values()]
         assert len(loaders) == len(set(loaders)) == 3
         assert session.departure.detach().clean
 
 
-def test_a_class_that_differs_from_its_archive_leads_to_a_question(tmp_path: Path, asked: list[str]) -> None:
+def test_a_class_that_differs_from_its_archive_leads_to_a_question(tmp_path: Path, questions: list[str]) -> None:
     with lazy(17, tmp_path) as jvm, Session.attach(jvm.pid, PATIENT) as session:
         loaded(session, RUNS)
         ran(jvm, f"altered {FIRST} 101")
-        assert asked == [FIRST]
+        assert questions == [FIRST]
         ran(jvm, f"run {FIRST} 103")
-        assert asked == [FIRST]
+        assert questions == [FIRST]
         assert runs(session) == {FIRST: 204}
         assert session.departure.detach().clean
 
 
-def test_classes_without_probes_lead_to_no_question(tmp_path: Path, asked: list[str]) -> None:
+def test_classes_without_probes_lead_to_no_question(tmp_path: Path, questions: list[str]) -> None:
     with lazy(17, tmp_path) as jvm, Session.attach(jvm.pid, PATIENT) as session:
         loaded(session, '@OnMethod(class="G????", method="nothing", pending=true) { @n = count(); }')
         ran(jvm, f"run {FIRST} 3")
         ran(jvm, f"apart {FIRST} 3")
-        assert asked == []
+        assert questions == []
         assert session.deployer.sites == {}
         assert session.departure.detach().woven == 0
 
@@ -217,7 +217,7 @@ def test_no_more_methods_when_classes_come_while_room_is_made(tmp_path: Path) ->
         assert session.departure.detach().woven == 5
 
 
-def test_a_joined_session_preweaves_again(tmp_path: Path, asked: list[str]) -> None:
+def test_a_joined_session_preweaves_again(tmp_path: Path, questions: list[str]) -> None:
     """While no client is connected, no class is woven, and the agent uses no prewoven answer."""
     with lazy(17, tmp_path) as jvm:
         with Session.attach(jvm.pid, replace(PATIENT, unattended=True)) as session:
@@ -232,7 +232,7 @@ def test_a_joined_session_preweaves_again(tmp_path: Path, asked: list[str]) -> N
             ran(jvm, f"run {FIRST} 7")
             ran(jvm, f"run {SECOND} 11")
             ran(jvm, f"run {THIRD} 13")
-            assert THIRD not in asked
+            assert THIRD not in questions
             assert runs(session) == {FIRST: 10, SECOND: 11, THIRD: 13}
             receipt = session.departure.detach()
             assert receipt.clean

@@ -34,10 +34,10 @@ def steps(session: Session) -> int:
 
 
 @all_jdks
-def test_the_agent_puts_in_prewoven_methods_without_asking(jdk: int, asked: list[str]) -> None:
+def test_the_agent_puts_in_prewoven_methods_without_asking(jdk: int, questions: list[str]) -> None:
     with counted(jdk, "-Xverify:all") as target, Session.attach(target.pid) as session:
         deployment = session.deployer.load(program(SCRIPT))
-        assert asked == []
+        assert questions == []
         assert deployment.waited_ns == 0
         assert deployment.methods == 3
         target.send(f"call {CALLS}")
@@ -48,7 +48,9 @@ def test_the_agent_puts_in_prewoven_methods_without_asking(jdk: int, asked: list
         assert receipt.restored == 1
 
 
-def test_the_agent_asks_where_the_jvm_shows_something_else(monkeypatch: pytest.MonkeyPatch, asked: list[str]) -> None:
+def test_the_agent_asks_where_the_jvm_shows_something_else(
+    monkeypatch: pytest.MonkeyPatch, questions: list[str]
+) -> None:
     def of_other_bytes(*arguments: object) -> PrewovenMethods:
         prewoven = prewoven_methods(*arguments)  # type: ignore[arg-type]
         assert prewoven is not None
@@ -57,7 +59,7 @@ def test_the_agent_asks_where_the_jvm_shows_something_else(monkeypatch: pytest.M
     monkeypatch.setattr(instrumentation, "prewoven_methods", of_other_bytes)
     with counted(17, "-Xverify:all") as target, Session.attach(target.pid) as session:
         deployment = session.deployer.load(program(SCRIPT))
-        assert asked == ["Counted"]
+        assert questions == ["Counted"]
         places = [(site.probe, site.method, site.descriptor) for site in session.deployer.sites.values()]
         assert len(places) == len(set(places)) == len(deployment.sites)
         target.send(f"call {CALLS}")
@@ -67,7 +69,7 @@ def test_the_agent_asks_where_the_jvm_shows_something_else(monkeypatch: pytest.M
 
 
 @all_jdks
-def test_classes_that_the_agent_loads_as_it_weaves_are_prewoven_too(jdk: int, asked: list[str]) -> None:
+def test_classes_that_the_agent_loads_as_it_weaves_are_prewoven_too(jdk: int, questions: list[str]) -> None:
     script = '@OnMethod(class="Linked$*", method="hit") { @hits = count(); }'
     classes = compiled([JAVA / "Linked.java"])
     jvm = target(jdk, "Linked", classpath=[classes], flags=["-Xverify:all"])
@@ -75,7 +77,7 @@ def test_classes_that_the_agent_loads_as_it_weaves_are_prewoven_too(jdk: int, as
         assert [class_.loaded.name for class_ in session.deployer.match(program(script)).classes] == ["Linked$Early"]
         deployment = session.deployer.load(program(script))
         assert {site.class_name for site in deployment.sites} == {"Linked$Early", "Linked$Late"}
-        assert asked == []
+        assert questions == []
         linked.send(f"call {CALLS}")
         linked.wait_for(f"called {2 * CALLS}")
         ((_, hits),) = session.delivery.snapshot([0])[0].entries

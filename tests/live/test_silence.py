@@ -22,7 +22,7 @@ from tests.targets import PATIENCE, Target, target
 
 
 @pytest.fixture(scope="module")
-def silent() -> Iterator[Target]:
+def jvm() -> Iterator[Target]:
     with target(17, "Silent", classpath=[compiled([JAVA / "Silent.java"])]) as jvm:
         yield jvm
 
@@ -85,20 +85,20 @@ NEVER = {
 
 
 @pytest.mark.parametrize("case", NEVER)
-def test_a_probe_that_can_never_fire_says_why(case: str, silent: Target) -> None:
+def test_a_probe_that_can_never_fire_says_why(case: str, jvm: Target) -> None:
     rest, code, text = NEVER[case]
-    result = complaint(silent, f'@OnMethod(class="Silent", {rest}')
+    result = complaint(jvm, f'@OnMethod(class="Silent", {rest}')
     assert result.code == code
     assert text in said(result)
 
 
-def test_where_a_constructor_throws_there_is_no_object_to_be_seen(silent: Target) -> None:
+def test_where_a_constructor_throws_there_is_no_object_to_be_seen(jvm: Target) -> None:
     """The place where the constructor returns has an object, and btpy traces it."""
     script = (
         '@OnMethod(class="Silent", method="<init>", location=CALL(class="java.util.ArrayList", method="<init>", '
         "when=AFTER)) { print(target); }"
     )
-    with Session.attach(silent.pid) as session:
+    with Session.attach(jvm.pid) as session:
         deployment = session.deployer.load(program(script))
         assert deployment.methods == 1
         (refusal,) = deployment.refusals
@@ -106,21 +106,21 @@ def test_where_a_constructor_throws_there_is_no_object_to_be_seen(silent: Target
         session.departure.detach()
 
 
-def test_an_annotation_that_no_class_has(silent: Target) -> None:
-    result = complaint(silent, '@OnMethod(class="@com.acme.Traced", method="*") { print(1); }')
+def test_an_annotation_that_no_class_has(jvm: Target) -> None:
+    result = complaint(jvm, '@OnMethod(class="@com.acme.Traced", method="*") { print(1); }')
     assert result.code == "BT301"
     assert 'for annotations of methods write:  class="*", method="@com.acme.Traced"' in said(result)
 
 
-def test_the_monitor_of_a_synchronized_method_is_seen(silent: Target) -> None:
+def test_the_monitor_of_a_synchronized_method_is_seen(jvm: Target) -> None:
     script = (
         '@OnMethod(class="Silent", method="locked", location=SYNC_ENTER(when=AFTER)) { @n[typeof(lock)] = count(); }'
     )
-    with Session.attach(silent.pid) as session:
+    with Session.attach(jvm.pid) as session:
         session.deployer.load(program(script))
         for _ in range(7):
-            silent.send("again")
-            silent.wait_for("sum 30")
+            jvm.send("again")
+            jvm.wait_for("sum 30")
         (content,) = session.delivery.snapshot()
         assert dict(content.entries) == {("Silent",): Count(7)}
         session.departure.detach()

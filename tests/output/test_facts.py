@@ -328,7 +328,7 @@ MAPS = ("map", "hist", "stats", "tseries", "topk", "sample_of")
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def recorded_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The lines of a run, and the path of its recording."""
     directory = tmp_path_factory.mktemp("facts")
     with runs("-f", "ndjson", "-o", directory / "run.ndjson", "--record", directory / "run.btz") as run:
@@ -340,22 +340,22 @@ def lines_of(path: Path) -> list[Line]:
 
 
 @pytest.fixture(scope="module")
-def expected_lines(recorded: Run) -> list[Line]:
-    return check_lines(lines_of(Path(recorded.stdout[0]) / "run.ndjson"), recorded.facts[0])
+def expected_lines(recorded_run: Run) -> list[Line]:
+    return check_lines(lines_of(Path(recorded_run.stdout[0]) / "run.ndjson"), recorded_run.facts[0])
 
 
-def test_ndjson(recorded: Run, expected_lines: list[Line]) -> None:
-    (facts,) = recorded.facts
-    assert recorded.begun - true.SLACK_MS <= facts.calls[0].before
-    assert facts.calls[-1].after <= recorded.ended + true.SLACK_MS
+def test_ndjson(recorded_run: Run, expected_lines: list[Line]) -> None:
+    (facts,) = recorded_run.facts
+    assert recorded_run.begun - true.SLACK_MS <= facts.calls[0].before
+    assert facts.calls[-1].after <= recorded_run.ended + true.SLACK_MS
     assert {line["type"] for line in expected_lines} == SCHEMA["$defs"].keys() & {
         line["type"] for line in expected_lines
     }
 
 
-def test_replay(recorded: Run) -> None:
-    answer = replay(Path(recorded.stdout[0]) / "run.btz", "-f", "ndjson", "-q")
-    check_lines([json.loads(line) for line in answer.stdout.splitlines()], recorded.facts[0])
+def test_replay(recorded_run: Run) -> None:
+    answer = replay(Path(recorded_run.stdout[0]) / "run.btz", "-f", "ndjson", "-q")
+    check_lines([json.loads(line) for line in answer.stdout.splitlines()], recorded_run.facts[0])
 
 
 def test_json() -> None:

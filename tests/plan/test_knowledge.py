@@ -18,7 +18,7 @@ LOOK = "Inspected::look @entry "
 
 
 @pytest.fixture(scope="module")
-def inspected() -> ClassPath:
+def inspected_classes() -> ClassPath:
     return ClassPath(class_path([compiled([JAVA / "Inspected.java", JAVA / "Happening.java"], release=11)]))
 
 
@@ -45,8 +45,8 @@ def diagnosed(classes: ClassPath, text: str) -> list[tuple[str, str]]:
         ("print(arg0.line.inner.deep.more)", "`long` has no fields"),
     ],
 )
-def test_bodies_that_class_files_refuse(inspected: ClassPath, body: str, message: str) -> None:
-    assert [diagnostic for _, diagnostic in diagnosed(inspected, LOOK + "{ " + body + " }")] == [message]
+def test_bodies_that_class_files_refuse(inspected_classes: ClassPath, body: str, message: str) -> None:
+    assert [diagnostic for _, diagnostic in diagnosed(inspected_classes, LOOK + "{ " + body + " }")] == [message]
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_bodies_that_class_files_refuse(inspected: ClassPath, body: str, message
         "if arg1.monitor == 3 || (arg1.took.seconds ?? 0) > 1 { }",
     ],
 )
-def test_bodies_that_class_files_allow(inspected: ClassPath, body: str) -> None:
-    assert diagnosed(inspected, LOOK + "{ " + body + " }") == []
+def test_bodies_that_class_files_allow(inspected_classes: ClassPath, body: str) -> None:
+    assert diagnosed(inspected_classes, LOOK + "{ " + body + " }") == []
 
 
-def test_a_field_that_only_a_subtype_has_is_late_bound(inspected: ClassPath) -> None:
+def test_a_field_that_only_a_subtype_has_is_late_bound(inspected_classes: ClassPath) -> None:
     subtypes = ClassPath(class_path([compiled([JAVA / "Shaped.java"], release=11)]))
     script = "Shaped::draw @entry { print(arg0.side, arg0.name); }"
     match, late_bound = subtypes.match(check_source(Source("test.bt", script)))
@@ -75,22 +75,22 @@ def test_a_field_that_only_a_subtype_has_is_late_bound(inspected: ClassPath) -> 
     ]
 
 
-def test_a_static_field_is_no_field_of_an_object(inspected: ClassPath) -> None:
+def test_a_static_field_is_no_field_of_an_object(inspected_classes: ClassPath) -> None:
     subtypes = ClassPath(class_path([compiled([JAVA / "Shaped.java"], release=11)]))
     script = "Shaped::draw @entry { print(arg0.drawn); }"
     assert diagnosed(subtypes, script) == [("BT213", "`drawn` is a static field of `Shaped$Shape`")]
 
 
-def test_reasons_name_the_method(inspected: ClassPath) -> None:
-    match, _ = inspected.match(check_source(Source("test.bt", LOOK + "when arg2 > 50ms { }")))
+def test_reasons_name_the_method(inspected_classes: ClassPath) -> None:
+    match, _ = inspected_classes.match(check_source(Source("test.bt", LOOK + "when arg2 > 50ms { }")))
     (problem,) = match.problems
     assert problem.message == "cannot compare `string` with `duration`"
     assert problem.primary.text == "`string`: parameter 2 of Inspected.look"
 
 
-def test_overloads_by_number(inspected: ClassPath) -> None:
+def test_overloads_by_number(inspected_classes: ClassPath) -> None:
     header = '@OnMethod(class="Inspected", method="look")\nprobe look(Object a) { }'
-    match, _ = inspected.match(check_source(Source("test.bt", header)))
+    match, _ = inspected_classes.match(check_source(Source("test.bt", header)))
     (diagnostic,) = match.missing.values()
     assert (diagnostic.code, diagnostic.message) == ("BT305", "no overload of look has 1 parameter")
     assert diagnostic.help == (
@@ -99,5 +99,5 @@ def test_overloads_by_number(inspected: ClassPath) -> None:
     )
 
 
-def test_a_class_that_is_not_there(inspected: ClassPath) -> None:
-    assert diagnosed(inspected, "Inspectd::look { }") == [("BT301", 'no class matches "Inspectd"')]
+def test_a_class_that_is_not_there(inspected_classes: ClassPath) -> None:
+    assert diagnosed(inspected_classes, "Inspectd::look { }") == [("BT301", 'no class matches "Inspectd"')]

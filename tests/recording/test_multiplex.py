@@ -42,7 +42,7 @@ def stream(path: Path) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def stream_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return stream(tmp_path_factory.mktemp("stream") / "stream")
 
 
@@ -55,9 +55,9 @@ def pieces(data: bytes, sizes: list[int]) -> Iterator[bytes]:
 
 
 @given(sizes=st.lists(st.integers(1, 700), max_size=40), noise=st.sampled_from([b"", NOISE, MAGIC[:5] * 3]))
-def test_every_piece_gives_what_it_completes(whole: bytes, sizes: list[int], noise: bytes) -> None:
+def test_every_piece_gives_what_it_completes(stream_bytes: bytes, sizes: list[int], noise: bytes) -> None:
     reader = StreamReader()
-    parts = [part for piece in pieces(noise + whole, sizes) for part in reader.feed(piece)]
+    parts = [part for piece in pieces(noise + stream_bytes, sizes) for part in reader.feed(piece)]
     assert reader.has_begun
     assert reader.is_ready
     for pid, entries in ENTRIES.items():
@@ -87,10 +87,10 @@ def test_a_stream_that_breaks_its_format_is_refused(data: bytes, message: str) -
         list(StreamReader().feed(data))
 
 
-def test_a_node_cannot_have_any_number_of_targets(whole: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_cannot_have_any_number_of_targets(stream_bytes: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("btpy.recording.multiplex.MAX_TARGETS", 1)
     with pytest.raises(ProtocolError, match="more than 1 targets"):
-        list(StreamReader().feed(whole))
+        list(StreamReader().feed(stream_bytes))
 
 
 @given(st.binary(max_size=300))
@@ -100,11 +100,11 @@ def test_no_bytes_break_the_reader(data: bytes) -> None:
         list(reader.feed(MAGIC + b"\0\1" + data))
 
 
-def test_what_a_target_sends_is_the_file_of_a_recording(whole: bytes, tmp_path: Path) -> None:
+def test_what_a_target_sends_is_the_file_of_a_recording(stream_bytes: bytes, tmp_path: Path) -> None:
     at, chunks = len(MAGIC) + 2, b""
-    while at < len(whole):
-        pid, size = struct.unpack_from(">II", whole, at)
-        chunks += whole[at + 8 : at + 8 + size] if pid == 4711 else b""
+    while at < len(stream_bytes):
+        pid, size = struct.unpack_from(">II", stream_bytes, at)
+        chunks += stream_bytes[at + 8 : at + 8 + size] if pid == 4711 else b""
         at += 8 + size
     path = tmp_path / "run.btz"
     path.write_bytes(chunks)

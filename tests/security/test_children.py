@@ -44,7 +44,7 @@ STARTING = ("exec", "spawn", "posix_spawn", "system", "popen", "startfile")
 
 
 @pytest.fixture
-def hostile(tmp_path: Path) -> Path:
+def hostile_directory(tmp_path: Path) -> Path:
     """A directory with modules that create a file when they run."""
     directory = tmp_path / "hostile"
     directory.mkdir()
@@ -56,62 +56,66 @@ def hostile(tmp_path: Path) -> Path:
     return directory
 
 
-def ran(hostile: Path) -> list[str]:
-    return sorted(path.name for path in hostile.parent.glob("ran-*"))
+def ran(hostile_directory: Path) -> list[str]:
+    return sorted(path.name for path in hostile_directory.parent.glob("ran-*"))
 
 
-def test_modules_of_the_working_directory_do_not_run_while_btpy_attaches(hostile: Path) -> None:
+def test_modules_of_the_working_directory_do_not_run_while_btpy_attaches(hostile_directory: Path) -> None:
     with counted(17) as target:
         result = subprocess.run(
             [COMMAND, "doctor", str(target.pid)],
-            cwd=hostile,
+            cwd=hostile_directory,
             capture_output=True,
             text=True,
             timeout=60,
         )
-        assert (ran(hostile), result.returncode) == ([], 0), result.stderr
+        assert (ran(hostile_directory), result.returncode) == ([], 0), result.stderr
 
 
-def test_modules_of_the_working_directory_do_not_run_where_the_script_is_wrong(hostile: Path) -> None:
+def test_modules_of_the_working_directory_do_not_run_where_the_script_is_wrong(hostile_directory: Path) -> None:
     """The helper is started before the script has been read."""
     with counted(17) as target:
         result = subprocess.run(
-            [COMMAND, str(target.pid), "-e", "nonsense {{{"], cwd=hostile, capture_output=True, text=True, timeout=60
+            [COMMAND, str(target.pid), "-e", "nonsense {{{"],
+            cwd=hostile_directory,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
-        assert (ran(hostile), result.returncode) == ([], 2), result.stderr
+        assert (ran(hostile_directory), result.returncode) == ([], 2), result.stderr
 
 
-def test_modules_of_the_directory_of_a_tested_library_do_not_run(hostile: Path) -> None:
-    (hostile / "mine.bt").write_text("Nowhere::step { @n = count() }\n")
-    (hostile / "mine.test.toml").write_text('[[run]]\njava = ["-version"]\nexpect = "mine.ndjson"\n')
+def test_modules_of_the_directory_of_a_tested_library_do_not_run(hostile_directory: Path) -> None:
+    (hostile_directory / "mine.bt").write_text("Nowhere::step { @n = count() }\n")
+    (hostile_directory / "mine.test.toml").write_text('[[run]]\njava = ["-version"]\nexpect = "mine.ndjson"\n')
     result = subprocess.run(
         [COMMAND, "test", "--record", "mine.bt"],
-        cwd=hostile,
+        cwd=hostile_directory,
         capture_output=True,
         text=True,
         timeout=60,
         env={**os.environ, "PATH": f"{java_home(17) / 'bin'}:{os.environ['PATH']}"},
     )
-    assert ran(hostile) == [], result.stderr
-    assert (hostile / "mine.ndjson").exists(), result.stderr
+    assert ran(hostile_directory) == [], result.stderr
+    assert (hostile_directory / "mine.ndjson").exists(), result.stderr
 
 
-def test_python_dash_m_leaves_the_working_directory_out(hostile: Path) -> None:
+def test_python_dash_m_leaves_the_working_directory_out(hostile_directory: Path) -> None:
     """Python imports a few modules of its library and btpy itself before btpy can change the path (`python -P -m btpy`
     avoids that).
     """
     late = ("lark", "hmac", "prompt_toolkit", "json")
-    for path in hostile.iterdir():
+    for path in hostile_directory.iterdir():
         if path.stem not in late:
             path.unlink()
     result = subprocess.run(
         [sys.executable, "-m", "btpy", "check", "-e", "a.B::c { @n = count() }"],
-        cwd=hostile,
+        cwd=hostile_directory,
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert (ran(hostile), result.returncode) == ([], 0), result.stderr
+    assert (ran(hostile_directory), result.returncode) == ([], 0), result.stderr
 
 
 def children_of(pid: int) -> list[int]:
@@ -186,18 +190,18 @@ def test_one_module_starts_processes(path: Path) -> None:
 
 
 @needs_root
-def test_a_normal_user_traces_in_a_hostile_directory(hostile: Path) -> None:
+def test_a_normal_user_traces_in_a_hostile_directory(hostile_directory: Path) -> None:
     """The helper has only the rights of that user, and loads nothing from the directory either."""
     require("setpriv")
-    for path in (hostile, *hostile.iterdir(), hostile.parent):
+    for path in (hostile_directory, *hostile_directory.iterdir(), hostile_directory.parent):
         os.chown(path, NOBODY, NOBODY)
-    with readable_cache(), passable(hostile.parent), cell(17, prefix=AS_NOBODY) as target_cell:
+    with readable_cache(), passable(hostile_directory.parent), cell(17, prefix=AS_NOBODY) as target_cell:
         result = subprocess.run(
             [*AS_NOBODY, COMMAND, "doctor", str(target_cell.process.pid)],
-            cwd=hostile,
+            cwd=hostile_directory,
             capture_output=True,
             text=True,
             timeout=100,
         )
-        assert (ran(hostile), result.returncode) == ([], 0), result.stdout + result.stderr
+        assert (ran(hostile_directory), result.returncode) == ([], 0), result.stdout + result.stderr
         target_cell.assert_undisturbed()

@@ -292,7 +292,7 @@ def test_slots_run_out(victim: Attacked) -> None:
 
 
 @pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory) -> HandlerClass:
+def good_handler(tmp_path_factory: pytest.TempPathFactory) -> HandlerClass:
     return handler(tmp_path_factory.mktemp("handler"), "int two = 2; two += site; Guard.leave(-1);")
 
 
@@ -311,7 +311,7 @@ EVIL: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def test_class_files_that_the_jvm_must_not_take(victim: Attacked, good: HandlerClass) -> None:
+def test_class_files_that_the_jvm_must_not_take(victim: Attacked, good_handler: HandlerClass) -> None:
     """The agent answers each with a refusal, and the session of this client goes on."""
     client = victim.client()
     client.configure()
@@ -325,12 +325,19 @@ def test_class_files_that_the_jvm_must_not_take(victim: Attacked, good: HandlerC
     try:
         client.configure()
         for name, change in EVIL.items():
-            data = change(unnamed(good))
-            assert data != unnamed(good), name
+            data = change(unnamed(good_handler))
+            assert data != unnamed(good_handler), name
             assert install(named(data)), name  # under the name of its own hash: only the content is wrong
-        for name in ("java.lang.Evil", "btpy.runtime.Session", "../../Evil", "", good.name[:-1], good.name + "0"):
-            assert install(HandlerClass(name, good.data)), name
-        assert install(good) == ""
+        for name in (
+            "java.lang.Evil",
+            "btpy.runtime.Session",
+            "../../Evil",
+            "",
+            good_handler.name[:-1],
+            good_handler.name + "0",
+        ):
+            assert install(HandlerClass(name, good_handler.data)), name
+        assert install(good_handler) == ""
         assert client.detach().handler_classes == before + 1
     finally:
         client.close()

@@ -227,7 +227,7 @@ def circles() -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def traced() -> Iterator[Callable[[int], Traced]]:
+def traced_program() -> Iterator[Callable[[int], Traced]]:
     """The program on a version of Java; one process each for the whole module."""
     managers = []
     programs: dict[int, Traced] = {}
@@ -255,10 +255,10 @@ DEAR = ("four thousand probes", "timers", "flushes")
 
 
 @pytest.mark.parametrize("name", [name for name in BOUNDED if name not in (*DEAR, *FILLING)])
-def test_a_script_is_bounded_while_it_runs(name: str, traced: Callable[[int], Traced]) -> None:
+def test_a_script_is_bounded_while_it_runs(name: str, traced_program: Callable[[int], Traced]) -> None:
     """Alternates between JDK 11 and 25."""
     jdk = JDKS[list(BOUNDED).index(name) % 2]
-    refusal = traced(jdk).trace(BOUNDED[name])
+    refusal = traced_program(jdk).trace(BOUNDED[name])
     assert bool(refusal) == (name in REFUSED), refusal
 
 
@@ -271,16 +271,18 @@ def test_a_script_that_fills_the_heap_leaves_room(name: str, jdk: int) -> None:
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_a_script_that_the_check_takes_is_bounded_or_refused(name: str, traced: Callable[[int], Traced]) -> None:
+def test_a_script_that_the_check_takes_is_bounded_or_refused(
+    name: str, traced_program: Callable[[int], Traced]
+) -> None:
     jdk = JDKS[TAKEN.index(name) % 2]
-    traced(jdk).trace(TOO_MUCH[name])
+    traced_program(jdk).trace(TOO_MUCH[name])
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("jdk", JDKS)
 @pytest.mark.parametrize("name", [name for name in BOUNDED if name not in (*DEAR, *FILLING)])
-def test_a_script_is_bounded_on_each_jdk(name: str, jdk: int, traced: Callable[[int], Traced]) -> None:
-    traced(jdk).trace(BOUNDED[name])
+def test_a_script_is_bounded_on_each_jdk(name: str, jdk: int, traced_program: Callable[[int], Traced]) -> None:
+    traced_program(jdk).trace(BOUNDED[name])
 
 
 @pytest.mark.proof

@@ -84,7 +84,7 @@ class User:
 
 
 @pytest.fixture(scope="module")
-def readable() -> Iterator[Path]:
+def readable_directory() -> Iterator[Path]:
     """A directory that other users can read. (pytest closes its own directories to other users whenever it starts.)"""
     with tempfile.TemporaryDirectory(prefix="stand-ins-", dir="/tmp") as name:
         path = Path(name)
@@ -96,14 +96,14 @@ Targets = dict[tuple[int, int | None], StandIn]
 
 
 @pytest.fixture(scope="module")
-def targets(readable: Path) -> Iterator[Callable[..., StandIn]]:
+def targets(readable_directory: Path) -> Iterator[Callable[..., StandIn]]:
     """Stand-ins by the version of their JDK and their user; one process each for the whole module."""
     programs: Targets = {}
     opened = []
 
     def get(jdk: int, uid: int | None = None) -> StandIn:
         if (jdk, uid) not in programs:
-            manager = stand_in(readable / f"{jdk}-{uid}", jdk, uid=uid)
+            manager = stand_in(readable_directory / f"{jdk}-{uid}", jdk, uid=uid)
             target = programs[jdk, uid] = manager.__enter__()
             opened.append(manager)
             target.classes = {"Counted": (counted_classes() / "Counted.class").read_bytes()}

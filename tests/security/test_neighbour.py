@@ -73,7 +73,7 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def planted(tmp_path: Path) -> Iterator[object]:
+def start_impostor(tmp_path: Path) -> Iterator[object]:
     """Starts a process that btpy takes for a JVM: it maps a libjvm.so, and has counters that it wrote itself."""
     clients: list[subprocess.Popen[str]] = []
     results: list[Path] = []
@@ -114,7 +114,7 @@ LIST = "from btpy.jvm.processes import list_jvms; print(*(process.pid for proces
 
 
 @pytest.mark.parametrize("kind", ["fifo", "socket", "directory", "zero", "dangling", "loop"])
-def test_the_release_file_of_a_strangers_java_home_is_not_waited_for(planted, kind: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_the_release_file_of_a_strangers_java_home_is_not_waited_for(start_impostor, kind: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     home = tmp_path / "home"
     home.mkdir()
     release = home / "release"
@@ -132,14 +132,14 @@ def test_the_release_file_of_a_strangers_java_home_is_not_waited_for(planted, ki
             release.symlink_to(tmp_path / "nowhere")
         case "loop":
             release.symlink_to(release)
-    pid = planted(counters(text_counter(b"java.property.java.home", bytes(home))), home)
+    pid = start_impostor(counters(text_counter(b"java.property.java.home", bytes(home))), home)
     result = within(PATIENCE, [sys.executable, "-c", LIST])
     assert str(pid) in result.stdout.split(), result.stderr
     assert within(PATIENCE, [sys.executable, "-m", "btpy", "ps"]).returncode == 0
 
 
-def test_counters_that_overlap_take_no_more_than_the_file(planted, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    pid = planted(overlapping(perfdata.MAX_SIZE), tmp_path / "home")
+def test_counters_that_overlap_take_no_more_than_the_file(start_impostor, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    pid = start_impostor(overlapping(perfdata.MAX_SIZE), tmp_path / "home")
     result = within(
         PATIENCE,
         [sys.executable, "-c", LIST],

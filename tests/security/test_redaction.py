@@ -43,7 +43,7 @@ SCRIPT = ARGUMENTS + RESULTS
 
 
 @pytest.fixture(scope="module")
-def secretive() -> Iterator[Target]:
+def program() -> Iterator[Target]:
     classes = compiled([JAVA / "Secretive.java"])
     with target(17, "Secretive", classpath=[classes]) as program:
         yield program
@@ -58,11 +58,11 @@ def made(program: Target) -> None:
 
 
 @pytest.mark.parametrize("format_", NAMES)
-def test_no_format_shows_a_secret(secretive: Target, format_: str, tmp_path: Path) -> None:
+def test_no_format_shows_a_secret(program: Target, format_: str, tmp_path: Path) -> None:
     files = tmp_path / "out"
     if format_ in ("csv", "tsv", "parquet", "arrow"):  # a file for each map
         files.mkdir()
-    output = traced(secretive, "-f", format_, "-o", f"{files}/" if files.exists() else str(files))
+    output = traced(program, "-f", format_, "-o", f"{files}/" if files.exists() else str(files))
     file_bytes = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
     assert_without_secrets(output + file_bytes)
     if format_ in ("text", "ndjson", "json", "logfmt"):
@@ -71,9 +71,9 @@ def test_no_format_shows_a_secret(secretive: Target, format_: str, tmp_path: Pat
         assert file_bytes.count("•••".encode()) >= 5 * CALLS
 
 
-def test_an_export_has_no_secret(secretive: Target) -> None:
+def test_an_export_has_no_secret(program: Target) -> None:
     with backend() as receiver:
-        output = traced(secretive, "-o", receiver.url)
+        output = traced(program, "-o", receiver.url)
         logs = [record.SerializeToString() for _, record in receiver.logs]
         metrics = [metric.SerializeToString() for _, metric in receiver.reports]
     assert_without_secrets(output + b"".join(logs) + b"".join(metrics))
@@ -93,9 +93,9 @@ def test_attributes_of_the_application_that_are_secrets_are_not_exported() -> No
     assert (resource["deployment.environment"], resource["db.password"]) == ("test", "•••")
 
 
-def test_a_recording_has_no_secret(secretive: Target, tmp_path: Path) -> None:
+def test_a_recording_has_no_secret(program: Target, tmp_path: Path) -> None:
     file = tmp_path / "run.btz"
-    traced(secretive, "--record", str(file))
+    traced(program, "--record", str(file))
     with ChunkReader.open(file) as reader:
         assert_without_secrets(b"".join(entry.payload for entry in reader.entries()))
     result = subprocess.run([sys.executable, "-m", "btpy", "replay", str(file)], capture_output=True, check=True)
@@ -103,21 +103,21 @@ def test_a_recording_has_no_secret(secretive: Target, tmp_path: Path) -> None:
     assert b"alice" in result.stdout
 
 
-def test_an_unattended_session_holds_no_secret_for_the_next_client(secretive: Target) -> None:
-    with btpy.attach(secretive.pid, limits=btpy.Limits(unattended=True)) as session:
+def test_an_unattended_session_holds_no_secret_for_the_next_client(program: Target) -> None:
+    with btpy.attach(program.pid, limits=btpy.Limits(unattended=True)) as session:
         session.add(SCRIPT)
         name = session.leave(60)
-    made(secretive)
-    command = [sys.executable, "-m", "btpy", "attach", str(secretive.pid), name, "--for", "1s"]
+    made(program)
+    command = [sys.executable, "-m", "btpy", "attach", str(program.pid), name, "--for", "1s"]
     result = subprocess.run(command, capture_output=True, check=True)
     assert_without_secrets(result.stdout)
     assert b"alice" in result.stdout
 
 
-def test_programs_get_no_secret(secretive: Target) -> None:
-    with btpy.attach(secretive.pid) as session:
+def test_programs_get_no_secret(program: Target) -> None:
+    with btpy.attach(program.pid) as session:
         session.add(SCRIPT)
-        made(secretive)
+        made(program)
         texts = [repr(session.maps)]
         texts += [repr(event) for event in session.events(timeout=1)]
     assert any("alice" in line for line in texts)
@@ -149,12 +149,12 @@ OTHER_NAMES = [
 ]
 
 
-def test_the_agent_and_the_checker_know_the_same_names(secretive: Target) -> None:
+def test_the_agent_and_the_checker_know_the_same_names(program: Target) -> None:
     assert [name for name in SECRET_NAMES + OTHER_NAMES if names_secret(name)] == SECRET_NAMES
-    with btpy.attach(secretive.pid) as session:
+    with btpy.attach(program.pid) as session:
         session.add("Secretive::settings @entry { for k, v in arg0 { print(k, v); } }")
-        secretive.send("names " + " ".join(SECRET_NAMES + OTHER_NAMES))
-        secretive.wait_for("called with names")
+        program.send("names " + " ".join(SECRET_NAMES + OTHER_NAMES))
+        program.wait_for("called with names")
         texts = [event.text for event in session.events(timeout=1)]
     assert texts == [f"{name} •••" for name in SECRET_NAMES] + [f"{name} Hush" for name in OTHER_NAMES]
 
@@ -188,28 +188,28 @@ ADDED_NAMES += [
 ]
 
 
-def test_the_agent_and_the_checker_compare_added_names_alike(secretive: Target) -> None:
+def test_the_agent_and_the_checker_compare_added_names_alike(program: Target) -> None:
     secrets = Secrets.of(ADDED)
     hidden = [name for name in ADDED_NAMES if secrets.names_secret(name)]
     assert 10 < len(hidden) < len(ADDED_NAMES) - 5
-    with btpy.attach(secretive.pid, secrets=ADDED) as session:
+    with btpy.attach(program.pid, secrets=ADDED) as session:
         session.add("Secretive::settings @entry { for k, v in arg0 { print(k, v); } }")
-        secretive.send("names " + " ".join(ADDED_NAMES))
-        secretive.wait_for("called with names")
+        program.send("names " + " ".join(ADDED_NAMES))
+        program.wait_for("called with names")
         texts = [event.text for event in session.events(timeout=1)]
     assert texts == [f"{name} {'•••' if name in hidden else 'Hush'}" for name in ADDED_NAMES]
 
 
-def test_secrets_are_shown_when_the_user_asks_for_them(secretive: Target) -> None:
-    output = traced(secretive, "--no-redact", "--allow", "sensitive")
+def test_secrets_are_shown_when_the_user_asks_for_them(program: Target) -> None:
+    output = traced(program, "--no-redact", "--allow", "sensitive")
     for kind in ("a-parameter", "a-header", "a-map", "properties", "a-url", "a-field", "wide-characters", "a-message"):
         assert f"Hush-in-{kind}".encode() in output, kind
 
 
-def test_equal_texts_have_other_hashes_in_another_run(secretive: Target) -> None:
+def test_equal_texts_have_other_hashes_in_another_run(program: Target) -> None:
     """Otherwise an attacker could find a code of six digits by trying all codes."""
     script = 'Secretive::authenticate @entry { print("hash", hash(arg1), hash(arg0) == hash("alice")); }'
-    lines = [traced(secretive, script=script).decode().splitlines() for _ in range(2)]
+    lines = [traced(program, script=script).decode().splitlines() for _ in range(2)]
     first, second = ({line for line in run if line.startswith("hash ")} for run in lines)
     assert len(first) == len(second) == 1
     assert all(line.endswith(" true") for line in first | second)

@@ -27,7 +27,7 @@ CALLS = 7
 
 
 @pytest.fixture(scope="module", params=[11, 25], ids=["jdk11", "jdk25"])
-def secretive(request: pytest.FixtureRequest) -> Iterator[Target]:
+def program(request: pytest.FixtureRequest) -> Iterator[Target]:
     with target(request.param, "Secretive", classpath=[compiled([JAVA / "Secretive.java"])]) as program:
         yield program
 
@@ -43,8 +43,8 @@ def owner(request: pytest.FixtureRequest) -> Iterator[Target]:
 PRINT = '@OnEvent("show") { print(@by_header); table(@by_header, @by_password); plot(@by_header); }'
 
 
-def test_a_notebook_shows_no_secret(secretive: Target) -> None:
-    output = notebook(secretive, test_redaction.SCRIPT + PRINT, ())
+def test_a_notebook_shows_no_secret(program: Target) -> None:
+    output = notebook(program, test_redaction.SCRIPT + PRINT, ())
     assert_without_secrets(output)
     assert b"access_token=***" in output
     assert b"<td>\xe2\x80\xa2\xe2\x80\xa2\xe2\x80\xa2</td>" in output
@@ -81,16 +81,16 @@ def notebook(program: Target, script: str, secrets: Sequence[str]) -> bytes:
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
-def test_a_data_frame_has_no_secret(package: str, secretive: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_frame_has_no_secret(package: str, program: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     class Frames:
         @staticmethod
         def DataFrame(rows: list[dict[str, object]], **how: object) -> list[dict[str, object]]:  # noqa: N802
             return rows
 
     monkeypatch.setitem(sys.modules, package, Frames)
-    with btpy.attach(secretive.pid) as session:
+    with btpy.attach(program.pid) as session:
         session.add(test_redaction.SCRIPT)
-        made(secretive, CALLS)
+        made(program, CALLS)
         frames = [getattr(view, f"to_{package}")() for view in session.maps.values()]
     assert_without_secrets("\n".join(repr(frame) for frame in frames).encode())
 
@@ -124,8 +124,8 @@ LOOKS = (
 )
 
 
-def test_the_prompt_shows_no_secret(secretive: Target) -> None:
-    lines_seen = at_the_prompt(secretive, ENTRIES, ())
+def test_the_prompt_shows_no_secret(program: Target) -> None:
+    lines_seen = at_the_prompt(program, ENTRIES, ())
     assert "access_token=***" in lines_seen
     assert "•••" in lines_seen
 
@@ -177,14 +177,14 @@ def failed(what: str, error: Exception) -> None:
     raise AssertionError(what) from error
 
 
-def test_the_screen_of_a_terminal_shows_no_secret(secretive: Target, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "btpy", str(secretive.pid)]
+def test_the_screen_of_a_terminal_shows_no_secret(program: Target, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "btpy", str(program.pid)]
     with terminal(command, columns=200, lines=50, env={"XDG_STATE_HOME": str(tmp_path)}) as screen:
         screen.wait_for("Secretive>")
         for number, entry in enumerate(ENTRIES, 1):
             screen.enter(entry)
             screen.wait_for(f"#{number} ")
-        made(secretive, CALLS)
+        made(program, CALLS)
         screen.wait_for("alice")
         screen.enter(":watch @by_header 200ms")
         screen.wait_for("q quits")

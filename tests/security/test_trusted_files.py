@@ -38,7 +38,7 @@ def btpy(directory: Path, *arguments: str, **environment: str) -> subprocess.Com
 
 
 @pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A directory that only this user, who is not trusted, can write."""
     for name in ("BTPY_TRUST", "SUDO_UID"):
         monkeypatch.delenv(name, raising=False)
@@ -53,58 +53,60 @@ def written(path: Path, text: str = SCRIPT, mode: int = 0o644) -> Path:
     return path
 
 
-def test_a_name_is_the_library_that_comes_with_btpy(alone: Path) -> None:
+def test_a_name_is_the_library_that_comes_with_btpy(directory: Path) -> None:
     """btpy does not read the file from the working directory, where any user may have put it."""
-    written(alone / "jdbc.bt", "Evil::e { @evil = count() }")
-    written(alone / "jdbc", "Evil::e { @evil = count() }")
-    for result in (btpy(alone, "lib", "show", "jdbc"), btpy(alone, "help", "jdbc")):
+    written(directory / "jdbc.bt", "Evil::e { @evil = count() }")
+    written(directory / "jdbc", "Evil::e { @evil = count() }")
+    for result in (btpy(directory, "lib", "show", "jdbc"), btpy(directory, "help", "jdbc")):
         assert result.returncode == 0, result.stderr
         assert "evil" not in (result.stdout + result.stderr).lower()
-    assert btpy(alone, "check", "jdbc").returncode == 0
+    assert btpy(directory, "check", "jdbc").returncode == 0
     assert (
         "evil"
-        in btpy(alone, "lib", "show", "mine", BTPY_PATH=str(written(alone / "x" / "mine.bt", "// evil").parent)).stdout
+        in btpy(
+            directory, "lib", "show", "mine", BTPY_PATH=str(written(directory / "x" / "mine.bt", "// evil").parent)
+        ).stdout
     )
 
 
-def test_a_library_of_ones_own_does_not_hide_one_of_btpy(alone: Path) -> None:
-    written(alone / "own" / "jdbc.bt", "// evil")
-    assert "evil" not in btpy(alone, "lib", "show", "jdbc", "-I", "own").stdout
-    assert Libraries((alone / "own",)).named("jdbc").parent == Libraries().packaged.resolve()
-    assert Libraries((alone / "own",)).find("jdbc", quoted=False, beside=None).parent == alone / "own"
+def test_a_library_of_ones_own_does_not_hide_one_of_btpy(directory: Path) -> None:
+    written(directory / "own" / "jdbc.bt", "// evil")
+    assert "evil" not in btpy(directory, "lib", "show", "jdbc", "-I", "own").stdout
+    assert Libraries((directory / "own",)).named("jdbc").parent == Libraries().packaged.resolve()
+    assert Libraries((directory / "own",)).find("jdbc", quoted=False, beside=None).parent == directory / "own"
 
 
-def test_a_file_is_written_as_a_path(alone: Path) -> None:
-    written(alone / "mine.bt")
-    written(alone / "script.txt")
-    for path in ("mine.bt", "./mine.bt", str(alone / "mine.bt"), "./script.txt"):
-        assert btpy(alone, "check", path).returncode == 0, path
-    result = btpy(alone, "check", "script.txt")
+def test_a_file_is_written_as_a_path(directory: Path) -> None:
+    written(directory / "mine.bt")
+    written(directory / "script.txt")
+    for path in ("mine.bt", "./mine.bt", str(directory / "mine.bt"), "./script.txt"):
+        assert btpy(directory, "check", path).returncode == 0, path
+    result = btpy(directory, "check", "script.txt")
     assert result.returncode == 2
     assert "there is no library 'script.txt'; a file is written as a path" in result.stderr
     assert "= help: btpy … ./script.txt" in result.stderr
-    assert btpy(alone, "check", "mine").returncode == 2
+    assert btpy(directory, "check", "mine").returncode == 2
 
 
-def test_a_text_imports_nothing_from_the_working_directory(alone: Path) -> None:
-    written(alone / "mine.bt", "param x = 1;")
-    result = btpy(alone, "check", "-e", "import mine; @OnEnd { print(mine.x) }")
+def test_a_text_imports_nothing_from_the_working_directory(directory: Path) -> None:
+    written(directory / "mine.bt", "param x = 1;")
+    result = btpy(directory, "check", "-e", "import mine; @OnEnd { print(mine.x) }")
     assert result.returncode == 2
     assert "there is no library 'mine'" in result.stderr
-    assert btpy(alone, "check", "-e", 'import "./mine.bt"; @OnEnd { print(mine.x) }').returncode == 0
+    assert btpy(directory, "check", "-e", 'import "./mine.bt"; @OnEnd { print(mine.x) }').returncode == 0
 
 
 @pytest.mark.parametrize("mode", [0o646, 0o666, 0o602 | 0o044])
 @pytest.mark.parametrize("named", [True, False])
-def test_files_that_any_user_can_write_are_refused(alone: Path, mode: int, named: bool) -> None:
-    path = written(alone / "mine.bt", mode=mode)
+def test_files_that_any_user_can_write_are_refused(directory: Path, mode: int, named: bool) -> None:
+    path = written(directory / "mine.bt", mode=mode)
     with pytest.raises(Untrusted, match="can be written by anybody") as error:
         files.open_trusted(path, named=named)
     assert f"chmod go-w {path}" in error.value.help
 
 
-def test_a_directory_that_anybody_can_write_needs_the_sticky_bit(alone: Path) -> None:
-    path = written(alone / "open" / "mine.bt")
+def test_a_directory_that_anybody_can_write_needs_the_sticky_bit(directory: Path) -> None:
+    path = written(directory / "open" / "mine.bt")
     path.parent.chmod(0o777)
     with pytest.raises(Untrusted, match=r"its directory .* can be written by anybody"):
         files.open_trusted(path, named=True)
@@ -114,8 +116,8 @@ def test_a_directory_that_anybody_can_write_needs_the_sticky_bit(alone: Path) ->
 
 
 @needs_root
-def test_a_group_may_write_only_where_it_is_the_owners_own(alone: Path) -> None:
-    path = written(alone / "mine.bt", mode=0o664)
+def test_a_group_may_write_only_where_it_is_the_owners_own(directory: Path) -> None:
+    path = written(directory / "mine.bt", mode=0o664)
     with files.open_trusted(path):
         pass  # group root of user root: most distributions have a group for each user
     os.chown(path, 0, 1)
@@ -129,8 +131,8 @@ def test_a_group_may_write_only_where_it_is_the_owners_own(alone: Path) -> None:
 @needs_root
 @pytest.mark.parametrize("what", ["file", "directory"])
 @pytest.mark.parametrize("named", [True, False])
-def test_root_runs_nothing_of_another_user(alone: Path, what: str, named: bool) -> None:
-    path = written(alone / "theirs" / "mine.bt")
+def test_root_runs_nothing_of_another_user(directory: Path, what: str, named: bool) -> None:
+    path = written(directory / "theirs" / "mine.bt")
     os.chown(path if what == "file" else path.parent, OTHER, OTHER)
     with pytest.raises(Untrusted, match=rf"belongs to user {OTHER}") as error:
         files.open_trusted(path, named=named)
@@ -139,8 +141,8 @@ def test_root_runs_nothing_of_another_user(alone: Path, what: str, named: bool) 
 
 @needs_root
 @pytest.mark.parametrize("variable", ["BTPY_TRUST", "SUDO_UID"])
-def test_the_user_that_called_sudo_is_believed(alone: Path, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(alone / "theirs" / "mine.bt")
+def test_the_user_that_called_sudo_is_believed(directory: Path, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(directory / "theirs" / "mine.bt")
     for target in (path, path.parent):
         os.chown(target, OTHER, OTHER)
     monkeypatch.setenv(variable, str(OTHER))
@@ -153,13 +155,13 @@ def test_the_user_that_called_sudo_is_believed(alone: Path, variable: str, monke
 
 
 @needs_root
-def test_every_way_in_refuses(alone: Path) -> None:
+def test_every_way_in_refuses(directory: Path) -> None:
     """Commands, imports, searched libraries, tests of libraries, Python programs, the prompt."""
-    other_file = written(alone / "theirs" / "mine.bt", "param x = 1;\n" + SCRIPT)
-    written(alone / "theirs" / "mine.test.toml", '[[classes]]\ncp = ["."]\nmethods = {}\n')
+    other_file = written(directory / "theirs" / "mine.bt", "param x = 1;\n" + SCRIPT)
+    written(directory / "theirs" / "mine.test.toml", '[[classes]]\ncp = ["."]\nmethods = {}\n')
     for path in (other_file.parent, *other_file.parent.iterdir()):
         os.chown(path, OTHER, OTHER)
-    own_file = written(alone / "own.bt", 'import "theirs/mine.bt"; @OnEnd { print(mine.x) }')
+    own_file = written(directory / "own.bt", 'import "theirs/mine.bt"; @OnEnd { print(mine.x) }')
     environment = {"BTPY_PATH": str(other_file.parent)}
     with counted(17) as target:
         attempts = (
@@ -177,26 +179,26 @@ def test_every_way_in_refuses(alone: Path) -> None:
             ("run", str(other_file), "--", "java", "-version"),
         )
         for attempt in attempts:
-            result = btpy(alone, *attempt, **environment)
+            result = btpy(directory, *attempt, **environment)
             assert (result.returncode, f"belongs to user {OTHER}" in result.stderr) == (2, True), (
                 attempt,
                 result.stderr,
             )
     with pytest.raises(Untrusted):
         check(other_file)
-    assert btpy(alone, "check", str(other_file), BTPY_TRUST=str(OTHER)).returncode == 0
-    assert btpy(alone, "check", "-", BTPY_TRUST="").returncode == 2
+    assert btpy(directory, "check", str(other_file), BTPY_TRUST=str(OTHER)).returncode == 0
+    assert btpy(directory, "check", "-", BTPY_TRUST="").returncode == 2
 
 
 @needs_root
-def test_a_normal_user_names_the_file_of_another_user(alone: Path) -> None:
+def test_a_normal_user_names_the_file_of_another_user(directory: Path) -> None:
     """A path that the user wrote may belong to another user, if only that user can write it. A directory that btpy
     searches may not.
     """
-    path = written(alone / "theirs" / "mine.bt")
+    path = written(directory / "theirs" / "mine.bt")
     for target in (path, path.parent):
         os.chown(target, OTHER, OTHER)
-    os.chown(alone, NOBODY, NOBODY)
+    os.chown(directory, NOBODY, NOBODY)
     python = (os.path.realpath(sys.executable), "-I", "-c")
     packages = str(Path(files.__file__).parents[1])
     program = f"""
@@ -211,7 +213,7 @@ for named in (True, False):
     except files.Untrusted as error:
         print(error)
 """
-    for parent in (alone, *alone.parents):
+    for parent in (directory, *directory.parents):
         if not parent.stat().st_mode & stat.S_IXOTH:
             parent.chmod(parent.stat().st_mode | stat.S_IXOTH)
     result = subprocess.run([*python, program], capture_output=True, text=True, timeout=60)
@@ -221,10 +223,10 @@ for named in (True, False):
     assert all("is refused" in line for line in result.stdout.splitlines()), result.stderr
 
 
-def test_the_decision_is_about_the_open_file(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_decision_is_about_the_open_file(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the name leads to another file after the check, btpy still reads the checked file."""
-    path = written(alone / "mine.bt")
-    evil = written(alone / "evil.bt", "evil", mode=0o666)
+    path = written(directory / "mine.bt")
+    evil = written(directory / "evil.bt", "evil", mode=0o666)
     judged = files._require_trust
 
     def swap(*arguments: object) -> None:
@@ -236,19 +238,19 @@ def test_the_decision_is_about_the_open_file(alone: Path, monkeypatch: pytest.Mo
         assert file.read() == SCRIPT.encode()
 
 
-def test_devices_and_pipes_are_not_waited_for(alone: Path) -> None:
-    os.mkfifo(alone / "pipe.bt")
+def test_devices_and_pipes_are_not_waited_for(directory: Path) -> None:
+    os.mkfifo(directory / "pipe.bt")
     with pytest.raises(OSError, match="neither a file nor a pipe"):
-        files.open_trusted(alone / "pipe.bt")
-    with files.open_trusted(alone / "pipe.bt", named=True) as file:  # for example: btpy PID <(sed … x.bt)
+        files.open_trusted(directory / "pipe.bt")
+    with files.open_trusted(directory / "pipe.bt", named=True) as file:  # for example: btpy PID <(sed … x.bt)
         assert file.read() == b""
     with pytest.raises(OSError, match="neither a file nor a pipe"):
         files.open_trusted("/dev/zero", named=True)
     with pytest.raises(IsADirectoryError):
-        files.open_trusted(alone, named=True)
+        files.open_trusted(directory, named=True)
 
 
-def test_a_script_from_a_substituted_process_is_read(alone: Path) -> None:
+def test_a_script_from_a_substituted_process_is_read(directory: Path) -> None:
     result = subprocess.run(
         ["bash", "-c", f"exec {COMMAND} check <(printf '%s' '{SCRIPT.strip()}')"], capture_output=True, text=True
     )
@@ -256,8 +258,8 @@ def test_a_script_from_a_substituted_process_is_read(alone: Path) -> None:
 
 
 @needs_root
-def test_the_runtime_of_another_user_is_not_loaded(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = alone / "jdk"
+def test_the_runtime_of_another_user_is_not_loaded(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = directory / "jdk"
     (home / "lib" / "server").mkdir(parents=True)
     for name in ("server/libjvm.so", "libattach.so"):
         shutil.copyfile(java_home(17) / "lib" / name, home / "lib" / name)
@@ -265,7 +267,7 @@ def test_the_runtime_of_another_user_is_not_loaded(alone: Path, monkeypatch: pyt
     assert launch.attach_home() == home
     os.chown(home / "lib" / "server" / "libjvm.so", OTHER, OTHER)
     assert launch.attach_home() != home
-    monkeypatch.chdir(alone)
+    monkeypatch.chdir(directory)
     monkeypatch.setenv("JAVA_HOME", "jdk")
     assert launch.attach_home() != home
     with pytest.raises(LibraryError):

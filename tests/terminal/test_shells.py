@@ -17,7 +17,7 @@ FILES = ("slow.bt", "slow.txt", "inner/sold.bt")
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with files, in which ``btpy`` is the tested program."""
     for name in FILES:
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -35,7 +35,7 @@ def output(*command: str) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def test_bash(here: Path) -> None:
+def test_bash(directory: Path) -> None:
     script = """
 eval "$(btpy completion bash)"
 ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); compopt() { :; }; _btpy; echo "${COMPREPLY[*]}"; }
@@ -68,17 +68,19 @@ ask btpy Shop --color = ne
         ("btpy ls Shop x -I inn", ["inner/\tDirectory"]),
     ],
 )
-def test_fish(line: str, suggestions: list[str], here: Path) -> None:
+def test_fish(line: str, suggestions: list[str], directory: Path) -> None:
     assert output("fish", "--no-config", "-c", f"btpy completion fish | source; complete -C '{line}'") == suggestions
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
-def test_zsh(here: Path) -> None:
-    functions = here / "functions"
+def test_zsh(directory: Path) -> None:
+    functions = directory / "functions"
     functions.mkdir()
     (functions / "_btpy").write_text("\n".join([*output("btpy", "completion", "zsh"), ""]))
-    (here / ".zshrc").write_text(f"PS1='go: '; fpath=({functions} $fpath); autoload -Uz compinit; compinit -u -D\n")
-    with terminal(["zsh"], columns=100, env={"ZDOTDIR": str(here)}) as screen:
+    (directory / ".zshrc").write_text(
+        f"PS1='go: '; fpath=({functions} $fpath); autoload -Uz compinit; compinit -u -D\n"
+    )
+    with terminal(["zsh"], columns=100, env={"ZDOTDIR": str(directory)}) as screen:
         screen.wait_for("go:")
         for typed, completed in (
             ("doc", "doctor "),
