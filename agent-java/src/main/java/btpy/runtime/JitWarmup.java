@@ -38,7 +38,9 @@ final class JitWarmup implements EventBuffer.Sink {
     static synchronized void advance() {
         if (remainingRounds > 0) {
             warmup = warmup == null ? new JitWarmup() : warmup;
-            warmup.thinnedProbe.thin(16); // skips hits now, and skips none later
+            // One of 16 hits fires. So leavesOut() takes both branches: it skips a stripe's first hits, up to the hit that
+            // must fire, and skips none from there on, because only a firing begins the next 16 hits.
+            warmup.thinnedProbe.thin(16);
             for (int i = 0; i < ROUNDS_OF_A_TICK; i++) {
                 warmup.round(i);
             }
