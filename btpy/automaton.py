@@ -129,10 +129,10 @@ class _Reader:
         if self._text.startswith("(?i)"):
             self._ignore_case = True
             self._at = 4
-        whole = self._alternatives()
+        result = self._alternatives()
         if self._at < len(self._text):
             raise PatternError("this `)` closes nothing", self._at, r"a bracket itself is written \)")
-        return _Nfa(self._states, whole.start, whole.end)
+        return _Nfa(self._states, result.start, result.end)
 
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]
@@ -168,15 +168,15 @@ class _Reader:
         return part
 
     def _sequence(self) -> _Part:
-        whole: _Part | None = None
+        result: _Part | None = None
         while self._peek() not in ("", "|", ")"):
             part = self._repetition()
-            if whole is None:
-                whole = part
+            if result is None:
+                result = part
             else:
-                self._free(whole.end, part.start)
-                whole = _Part(whole.start, part.end)
-        return whole or self._empty()
+                self._free(result.end, part.start)
+                result = _Part(result.start, part.end)
+        return result or self._empty()
 
     def _repetition(self) -> _Part:
         start = self._at
@@ -212,23 +212,23 @@ class _Reader:
 
     def _repeated(self, start: int, end: int, part: _Part, least: int, most: int | None) -> _Part:
         """``part`` was parsed from ``start``. For further copies it is parsed again."""
-        whole = self._empty()
+        result = self._empty()
         count = max(least, 1) if most is None else most
         for number in range(count):
             if number:
                 part = self._again(start)
-            following = _Part(whole.start, part.end)
-            self._free(whole.end, part.start)
+            following = _Part(result.start, part.end)
+            self._free(result.end, part.start)
             if number >= least:
                 skip = self._state()
-                self._free(whole.end, skip)
+                self._free(result.end, skip)
                 self._free(part.end, skip)
-                following = _Part(whole.start, skip)
+                following = _Part(result.start, skip)
             if number == count - 1 and most is None:
                 self._free(part.end, part.start)
-            whole = following
+            result = following
         self._at = end
-        return whole
+        return result
 
     def _again(self, start: int) -> _Part:
         self._at = start
@@ -417,10 +417,10 @@ def _intervals(starts: list[int], low: int, high: int) -> range:
 def _closure(nfa: _Nfa, states: Iterable[int]) -> frozenset[int]:
     """The states, and all states that can be reached from them without a character."""
     reached = set(states)
-    pending = list(reached)
-    while pending:
-        for target in nfa.states[pending.pop()].free:
+    stack = list(reached)
+    while stack:
+        for target in nfa.states[stack.pop()].free:
             if target not in reached:
                 reached.add(target)
-                pending.append(target)
+                stack.append(target)
     return frozenset(reached)

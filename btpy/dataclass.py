@@ -26,18 +26,18 @@ def dataclass(*, slots: Literal[True], frozen: bool = False, eq: bool = True) ->
 
 def _slotted(plain: type[C], frozen: bool, eq: bool) -> type[C]:
     namespace = dict(plain.__dict__)
-    own: dict[str, dataclasses.Field[Any]] = {}
+    own_fields: dict[str, dataclasses.Field[Any]] = {}
     for name, annotation in namespace.get("__annotations__", {}).items():
         if not str(annotation).startswith(("ClassVar", "typing.ClassVar")):
             default = namespace.pop(name, dataclasses.MISSING)
-            own[name] = _field(name, annotation, default)
+            own_fields[name] = _field(name, annotation, default)
     inherited: dict[str, dataclasses.Field[Any]] = {}
     for base in reversed(plain.__mro__[1:]):
         inherited.update(base.__dict__.get("__dataclass_fields__", {}))
-    fields = {**inherited, **own}
+    fields = {**inherited, **own_fields}
     for name in ("__dict__", "__weakref__"):
         namespace.pop(name, None)
-    namespace["__slots__"] = tuple(name for name in own if name not in inherited)
+    namespace["__slots__"] = tuple(name for name in own_fields if name not in inherited)
     namespace["__dataclass_fields__"] = fields
     namespace["__dataclass_params__"] = _PARAMETERS[frozen]
     namespace.setdefault("__match_args__", tuple(fields))

@@ -119,17 +119,17 @@ class _Workers(Generic[T, R]):
 
     def results(self) -> Iterator[R]:
         """The results of all values from the first one on. Raises BtpyError, and errors of the workers."""
-        waiting: dict[int, list[R] | Exception] = {}
+        results_by_index: dict[int, list[R] | Exception] = {}
         given_out = 0
         for turn in count():
             while given_out < turn + _AHEAD * len(self._processes):
                 os.write(self._numbers, _NUMBER.pack(given_out))
                 given_out += 1
-            while turn not in waiting:
+            while turn not in results_by_index:
                 for results in select.select(list(self._processes), (), ())[0]:
                     number, results_of_run = self._received(results)
-                    waiting[number] = results_of_run
-            answer = waiting.pop(turn)
+                    results_by_index[number] = results_of_run
+            answer = results_by_index.pop(turn)
             if isinstance(answer, Exception):
                 raise answer
             yield from answer

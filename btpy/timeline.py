@@ -94,11 +94,11 @@ class Timeline:
     def unaccounted(self, thread: str, end: int) -> int:
         """The nanoseconds from the beginning of the run to ``end`` in which no step of this thread ran."""
         covered = self.began
-        missing = 0
+        gap = 0
         for step in sorted((step for step in self.steps if step.thread == thread), key=lambda step: step.begin):
-            missing += max(0, min(step.begin, end) - covered)
+            gap += max(0, min(step.begin, end) - covered)
             covered = max(covered, min(step.end, end))
-        return missing + max(0, end - covered)
+        return gap + max(0, end - covered)
 
 
 _recorded: Timeline | None = None

@@ -60,13 +60,13 @@ def applicability(
     every = [pattern for attachment in attachments for pattern in attachment.classes]
     patterns = [pattern for pattern in every if not pattern.written] or every  # <app> fits every JVM
     parsed = [classes for pattern in patterns for classes in pattern.classes]
-    loaded = session.classes.matching(wire_patterns(patterns), _MOST) if patterns else ()
-    names = sorted({class_.name for class_ in loaded if _is_code(class_, parsed)})
+    loaded_classes = session.classes.matching(wire_patterns(patterns), _MOST) if patterns else ()
+    names = sorted({class_.name for class_ in loaded_classes if _is_code(class_, parsed)})
     of_jdk = all(
         pattern.written or (pattern.classes[0].is_exact and pattern.text.startswith(_JDK_PACKAGES))
         for pattern in patterns
     )
-    notes = _other_versions(session, program, loaded) if names and compare_versions else ()
+    notes = _other_versions(session, program, loaded_classes) if names and compare_versions else ()
     return Applicability(bool(names) or of_jdk, tuple(names), notes)
 
 
@@ -83,23 +83,23 @@ def _is_code(class_: LoadedClass, patterns: Iterable[ClassPattern]) -> bool:
     )
 
 
-def _other_versions(session: BaseSession, program: Program, loaded: Iterable[LoadedClass]) -> tuple[str, ...]:
+def _other_versions(session: BaseSession, program: Program, classes: Iterable[LoadedClass]) -> tuple[str, ...]:
     """A sentence for each probe whose class is loaded, but does not have the method that the probe names."""
     tested = [probe for probe in program.own if probe.tested and isinstance(probe.attachment, MethodAttachment)]
     if not tested:
         return ()
     try:
-        missing = session.scripts.match(program).missing
+        diagnostics = session.scripts.match(program).missing
     except UsageError:
         return ()  # the patterns match more classes than can be looked at
-    names = [class_.name for class_ in loaded]
+    names = [class_.name for class_ in classes]
     sentences = [
         _other_version(probe, probe.attachment, names)
         for probe in tested
         if isinstance(probe.attachment, MethodAttachment)
         and _is_by_name(probe.attachment)
-        and probe.id in missing
-        and missing[probe.id].code in _OTHER_METHODS
+        and probe.id in diagnostics
+        and diagnostics[probe.id].code in _OTHER_METHODS
     ]
     return tuple(dict.fromkeys(sentences))
 
@@ -109,11 +109,11 @@ def _is_by_name(attachment: MethodAttachment) -> bool:
     return all(classes.is_name for pattern in attachment.classes for classes in pattern.classes)
 
 
-def _other_version(probe: Probe, attachment: MethodAttachment, loaded: Sequence[str]) -> str:
-    named = [
-        name for name in loaded if any(classes.matches(name) for text in attachment.classes for classes in text.classes)
+def _other_version(probe: Probe, attachment: MethodAttachment, names: Sequence[str]) -> str:
+    matches = [
+        name for name in names if any(classes.matches(name) for text in attachment.classes for classes in text.classes)
     ]
     types = attachment.signature.text.partition("(")[1:] if attachment.signature is not None else ()
     methods = " or ".join(f"{method.text}{''.join(types)}" for method in attachment.methods)
-    owner = simple_name(named[0] if named else attachment.classes[0].text)
+    owner = simple_name(matches[0] if matches else attachment.classes[0].text)
     return f"{owner} has no {methods}: this library knows {probe.tested}"

@@ -36,7 +36,7 @@ class ClassPath:
             superclass = (file.super_name or "").replace("/", ".")
             interfaces = tuple(interface.replace("/", ".") for interface in file.interfaces)
             number = len(self.classes) + 1
-            loaded = LoadedClass(
+            loaded_class = LoadedClass(
                 number,
                 name,
                 LOADER,
@@ -49,36 +49,36 @@ class ClassPath:
             )
             self._data.setdefault(name, file.data)
             self.hierarchy.add(name, superclass, interfaces)
-            self.classes.append((loaded, file))
+            self.classes.append((loaded_class, file))
 
     def class_file(self, name: str) -> bytes | None:
         return self._data.get(name)
 
     def subtypes(self, name: str, most: int) -> Iterator[bytes]:
-        for loaded, _ in self.classes:
-            if name in self.hierarchy.ancestors(loaded.name):
-                yield self._data[loaded.name]
+        for loaded_class, _ in self.classes:
+            if name in self.hierarchy.ancestors(loaded_class.name):
+                yield self._data[loaded_class.name]
 
     def match(self, program: Program, *, allow: Iterable[str] = ()) -> tuple[Matching, tuple[str, ...]]:
         """The matches of the probes, and the fields that each firing looks up by name. Raises UsageError for a
         malformed pattern.
         """
         planner = Planner(program, allow=allow, supertypes=self.hierarchy.ancestors)
-        matched = []
+        classes = []
         with planner.knowledge.asking(self):
-            for loaded, file in self.classes:
-                ancestors = self.hierarchy.ancestors(loaded.name)
-                planned = planner.plan_class(file, in_jdk=False, ancestors=ancestors)
-                matched.append(MatchedClass(loaded, file, planned))
+            for loaded_class, file in self.classes:
+                ancestors = self.hierarchy.ancestors(loaded_class.name)
+                planned_class = planner.plan_class(file, in_jdk=False, ancestors=ancestors)
+                classes.append(MatchedClass(loaded_class, file, planned_class))
         problems = dict.fromkeys(
-            problem for matched_class in matched if matched_class.planned for problem in matched_class.planned.problems
+            problem for matched_class in classes if matched_class.planned for problem in matched_class.planned.problems
         )
         refusals = tuple(
-            refusal for matched_class in matched if matched_class.planned for refusal in matched_class.planned.refusals
+            refusal for matched_class in classes if matched_class.planned for refusal in matched_class.planned.refusals
         )
-        matching = Matching(len(matched), tuple(matched), refusals, tuple(problems), {})
+        matching = Matching(len(classes), tuple(classes), refusals, tuple(problems), {})
         inventory = Inventory(
-            facts=TargetFacts(len(matched), 1, 0, LOADER),
+            facts=TargetFacts(len(classes), 1, 0, LOADER),
             names=lambda: [loaded for loaded, _ in self.classes],
             subtypes=lambda name: [
                 loaded.name for loaded, _ in self.classes if name in self.hierarchy.ancestors(loaded.name)
@@ -87,7 +87,7 @@ class ClassPath:
             class_file=self.class_file,
         )
         missing = {
-            probe.id: why_missing(probe, planner, matched, refusals, inventory)
+            probe.id: why_missing(probe, planner, classes, refusals, inventory)
             for probe in program.probes
             if isinstance(probe.attachment, MethodAttachment)
             and not problems
@@ -95,8 +95,8 @@ class ClassPath:
             and not probe.attachment.uncaught
         }
         notes = (
-            *other_lines(program.probes, planner, looked_at(matched)),
-            *doubtful(program.probes, matched, inventory, lambda loader, name: name.startswith(_NOT_ON_CLASS_PATH)),
+            *other_lines(program.probes, planner, looked_at(classes)),
+            *doubtful(program.probes, classes, inventory, lambda loader, name: name.startswith(_NOT_ON_CLASS_PATH)),
         )
         matching = replace(matching, missing=missing, warnings=notes)
         return matching, tuple(planner.knowledge.late_bound)

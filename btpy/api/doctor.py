@@ -96,17 +96,17 @@ def examine(target: str, method: AttachMethod = AttachMethod.AUTO) -> Iterator[S
     """The steps in the order of the test. After a failed step the others are UNTESTED. ``method``: as for
     ``--attach``."""
     patient = _Patient(target, method)
-    failed = False
+    has_failed = False
     try:
         for name, test in patient.steps():
-            if failed:
+            if has_failed:
                 yield Step(name, Outcome.UNTESTED)
                 continue
             try:
                 step = test(name)
             except BtpyError as error:
                 step = Step(name, Outcome.FAILED, str(error), error.help, error.code or "")
-            failed = step.outcome is Outcome.FAILED
+            has_failed = step.outcome is Outcome.FAILED
             yield step
     finally:
         patient.leave()
@@ -335,7 +335,7 @@ class _Patient:
         return Step(name, Outcome.PASSED, f"left: {', '.join(limit_texts)}" if limit_texts else "none is set")
 
     def _load(self, name: str) -> Step:
-        started = time.monotonic()
+        start = time.monotonic()
         self._connecting = Connecting(self._process, method=self._method)
         try:
             self._attached = Session.connected(self._connecting)
@@ -343,7 +343,7 @@ class _Patient:
             if error.code not in _AFTER_LOADING:
                 raise
             self._refusal = error
-        return Step(name, Outcome.PASSED, f"{_milliseconds(started)} after it was asked to")
+        return Step(name, Outcome.PASSED, f"{_milliseconds(start)} after it was asked to")
 
     def _connect(self, name: str) -> Step:
         assert self._connecting is not None
@@ -382,15 +382,15 @@ class _Patient:
 
     def _loaders(self, name: str) -> Step:
         classes = self._loaded("**", MAX_CLASSES)
-        hidden = Counter(class_.loader for class_ in classes if class_.refusal is LoadedRefusal.LOADER)
+        counts = Counter(class_.loader for class_ in classes if class_.refusal is LoadedRefusal.LOADER)
         loaders = len({class_.loader for class_ in classes})
-        if not hidden:
+        if not counts:
             return Step(name, Outcome.PASSED, f"{loaders}, and all of them see btpy's run time")
         described = ", ".join(
-            f"{loader} ({count} class{'es' * (count != 1)})" for loader, count in hidden.most_common(3)
+            f"{loader} ({count} class{'es' * (count != 1)})" for loader, count in counts.most_common(3)
         )
-        more = f" and {len(hidden) - 3} more" if len(hidden) > 3 else ""
-        detail = f"{len(hidden)} of {loaders} hide btpy's run time, their classes are not woven: {described}{more}"
+        suffix = f" and {len(counts) - 3} more" if len(counts) > 3 else ""
+        detail = f"{len(counts)} of {loaders} hide btpy's run time, their classes are not woven: {described}{suffix}"
         return Step(name, Outcome.WARNING, detail, LOADER_HELP, "BT336")
 
     def _loaded(self, pattern: str, most: int) -> tuple[LoadedClass, ...]:
@@ -400,11 +400,11 @@ class _Patient:
 
     def _probe(self, name: str) -> Step:
         """A handler is verified, defined and run, and its event comes back."""
-        started = time.monotonic()
+        start = time.monotonic()
         self._session.deployer.load(check_source(Source("<doctor>", _PROBE), permissions=DEFAULT_PERMISSIONS))
         for item in self._session.delivery.items(_PROBE_SECONDS):
             if isinstance(item, Records):
-                duration = _milliseconds(started)
+                duration = _milliseconds(start)
                 return Step(name, Outcome.PASSED, f"and its event arrived {duration} after the probe was sent")
         raise BtpyError(f"no event in {_PROBE_SECONDS:.0f} s", help=["the JVM may be out of CPU or memory: try again"])
 
@@ -430,5 +430,5 @@ def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def _milliseconds(started: float) -> str:
-    return f"{(time.monotonic() - started) * 1000:.0f} ms"
+def _milliseconds(start: float) -> str:
+    return f"{(time.monotonic() - start) * 1000:.0f} ms"

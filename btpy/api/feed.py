@@ -38,10 +38,10 @@ class Reader(Generic[T]):
                 if self._feed.ended:
                     self._end()
                     return None
-                remaining = None if deadline is None else deadline - time.monotonic()
-                if remaining is not None and remaining <= 0:
+                seconds = None if deadline is None else deadline - time.monotonic()
+                if seconds is not None and seconds <= 0:
                     return None
-                self._feed.changed.wait(remaining)
+                self._feed.changed.wait(seconds)
             return self._waiting.popleft()
 
     def take_all(self, deadline: float) -> list[T]:
@@ -51,13 +51,13 @@ class Reader(Generic[T]):
                 if self._feed.ended:
                     self._end()
                     return []
-                remaining = deadline - time.monotonic()
-                if remaining <= 0:
+                seconds = deadline - time.monotonic()
+                if seconds <= 0:
                     return []
-                self._feed.changed.wait(remaining)
-            waiting = list(self._waiting)
+                self._feed.changed.wait(seconds)
+            batch = list(self._waiting)
             self._waiting.clear()
-            return waiting
+            return batch
 
     async def take_async(self) -> T | None:
         """The next item; None at the end. Raises as :meth:`take`."""
@@ -127,12 +127,12 @@ class Feed(Generic[T]):
             return reader
 
     def put(self, entries: Iterable[T]) -> None:
-        listed = list(entries)
+        entry_list = list(entries)
         with self.changed:
-            self.forgotten += max(0, len(self._past_items) + len(listed) - self._most_kept)
-            self._past_items += listed
+            self.forgotten += max(0, len(self._past_items) + len(entry_list) - self._most_kept)
+            self._past_items += entry_list
             for reader in self._readers:
-                reader._put(listed)
+                reader._put(entry_list)
             self.changed.notify_all()
 
     def end(self, failure: BtpyError | None) -> None:

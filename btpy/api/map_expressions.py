@@ -43,8 +43,8 @@ def maps_in(expression: nodes.Expression) -> list[str]:
 
 def bare_map(text: str) -> str | None:
     """The name of the map, if the text is only a map; otherwise None."""
-    typed = text.strip()
-    name = typed[1:] if typed.startswith("@") else None
+    entry = text.strip()
+    name = entry[1:] if entry.startswith("@") else None
     return name if name is not None and re.fullmatch(r"([A-Za-z_]\w*\.)*[a-z_]\w*|", name) else None
 
 

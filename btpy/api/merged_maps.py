@@ -30,16 +30,16 @@ class Shares:
     def put(self, source: Source, contents: Iterable[MapContent], stacks: StackTable) -> None:
         """Replaces the earlier contents of these maps; ``stacks``: the stacks of the target."""
         for content in contents:
-            own = self._contents.setdefault(_identity(content.map), {})
-            own[source] = with_stacks(content, stacks, self.stacks)
+            shares = self._contents.setdefault(_identity(content.map), {})
+            shares[source] = with_stacks(content, stacks, self.stacks)
 
     def of(self, source: Source) -> list[MapContent]:
-        return [own[source] for own in self._contents.values() if source in own]
+        return [contents[source] for contents in self._contents.values() if source in contents]
 
     @property
     def unmerged(self) -> list[MapContent]:
         """Of all targets."""
-        return [content for own in list(self._contents.values()) for content in list(own.values())]
+        return [content for contents in list(self._contents.values()) for content in list(contents.values())]
 
     def merged(self, maps: Iterable[Map]) -> list[MapContent]:
         """The merged content of these maps, each once."""

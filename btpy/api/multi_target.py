@@ -40,14 +40,14 @@ def attach_all(
     """
     all_targets = list(targets)
     capabilities = tuple(allow)
-    hidden = secrets if isinstance(secrets, Secrets) else tuple(secrets)
+    reusable_secrets = secrets if isinstance(secrets, Secrets) else tuple(secrets)
     sessions: dict[int, Session] = {}
     failures: dict[object, BtpyError] = {}
 
     def try_(target: int | str | JvmProcess) -> None:
         try:
             session = attach(
-                target, allow=capabilities, redact=redact, secrets=hidden, libraries=libraries, limits=limits
+                target, allow=capabilities, redact=redact, secrets=reusable_secrets, libraries=libraries, limits=limits
             )
             sessions[session.target.pid] = session
         except BtpyError as error:
@@ -145,15 +145,15 @@ class Sessions:
     def _each(self, do: Callable[[Session], Result]) -> dict[int, Result]:
         """If all fail, raises the error of the first one."""
         results: dict[int, Result] = {}
-        failed: dict[object, BtpyError] = {}
+        errors: dict[object, BtpyError] = {}
         for session in self.running:
             try:
                 results[session.target.pid] = do(session)
             except BtpyError as error:
-                failed[session.target.pid] = error
-        if failed and not results:
-            raise next(iter(failed.values()))
-        self.failures.update(failed)
+                errors[session.target.pid] = error
+        if errors and not results:
+            raise next(iter(errors.values()))
+        self.failures.update(errors)
         return results
 
     def _pump(self, session: Session) -> None:

@@ -175,10 +175,10 @@ class OfflineWeaver:
                 for supertypes in parallel.in_order(_supertypes, classes):
                     if supertypes is not None:
                         self._hierarchy.add(*supertypes)
-            for used in parallel.in_order(woven, classes):
+            for outcome in parallel.in_order(woven, classes):
                 self.classes += 1
-                if used is not None:
-                    yield used
+                if outcome is not None:
+                    yield outcome
 
     def _weave(self, class_file: FoundClass) -> OfflineClass | None:
         name = class_file.entry.removesuffix(".class").replace("/", ".")
@@ -188,12 +188,12 @@ class OfflineWeaver:
             file = ClassFile.parse(original)
             name = file.name.replace("/", ".")
             ancestors = self._hierarchy.ancestors(name)
-            planned = self._planner.plan_class(file, in_jdk=class_file.in_jdk, ancestors=ancestors)
-            if not (planned.methods or planned.refusals or planned.problems):
+            planned_class = self._planner.plan_class(file, in_jdk=class_file.in_jdk, ancestors=ancestors)
+            if not (planned_class.methods or planned_class.refusals or planned_class.problems):
                 return None
             if not is_inside(class_file.entry):
                 raise ClassFileError(f"its path, {class_file.entry!r}, leads out of the archive or directory")
-            woven = weave_class(self._factory, file, planned, first_site())
+            woven_class = weave_class(self._factory, file, planned_class, first_site())
         except Exception as error:
             if isinstance(error, BtpyError | OSError) and not isinstance(error, ClassFileError | CompileError):
                 raise
@@ -205,11 +205,11 @@ class OfflineWeaver:
             class_file.entry,
             name,
             original,
-            woven.data,
-            woven.sites,
-            (*planned.refusals, *woven.refusals),
-            once(planned.problems),
-            woven.handlers,
+            woven_class.data,
+            woven_class.sites,
+            (*planned_class.refusals, *woven_class.refusals),
+            once(planned_class.problems),
+            woven_class.handlers,
         )
 
 
@@ -250,15 +250,15 @@ class MethodFilter:
         return any(pattern.matches(name) for pattern in self.classes)
 
 
-def differences(woven: OfflineClass, method_filter: MethodFilter) -> Iterator[str]:
+def differences(class_: OfflineClass, method_filter: MethodFilter) -> Iterator[str]:
     """The lines of a unified diff for each woven method that the user asks for. Raises ClassFileError."""
-    if woven.data is None or not method_filter.matches(woven.name):
+    if class_.data is None or not method_filter.matches(class_.name):
         return
-    changed = {(site.method, site.descriptor) for site in woven.sites}
-    before, after = ClassFile.parse(woven.before), ClassFile.parse(woven.data)
+    changed = {(site.method, site.descriptor) for site in class_.sites}
+    before, after = ClassFile.parse(class_.before), ClassFile.parse(class_.data)
     for old, new in zip(before.methods, after.methods, strict=True):
         if (old.name, old.descriptor) in changed and method_filter.method.matches(old.name):
-            title = f"{woven.name}::{old.name}{old.descriptor}"
+            title = f"{class_.name}::{old.name}{old.descriptor}"
             a, b = _lines(before, old), _lines(after, new)
             yield from difflib.unified_diff(a, b, f"{title} as it is", f"{title} woven", n=4, lineterm="")
 

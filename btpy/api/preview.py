@@ -56,16 +56,16 @@ def preview(program: Program, matching: Matching) -> Preview:
     for class_ in matching.classes:
         if class_.file is None or class_.planned is None or not class_.planned.methods:
             continue
-        woven = weave_class(factory, class_.file, class_.planned, first_site() + number)
-        handlers |= {handler.class_name: len(handler.data) for handler in woven.handlers}
-        number += len(woven.sites)
-        refusals += woven.refusals
-        for site in woven.sites:
+        woven_class = weave_class(factory, class_.file, class_.planned, first_site() + number)
+        handlers |= {handler.class_name: len(handler.data) for handler in woven_class.handlers}
+        number += len(woven_class.sites)
+        refusals += woven_class.refusals
+        for site in woven_class.sites:
             points[site.probe] = points.get(site.probe, 0) + 1
             places.setdefault(site.probe, set()).add((class_.loaded.name, site.method, site.descriptor))
-        if woven.data is not None:
+        if woven_class.data is not None:
             before += len(class_.file.data)
-            after += len(woven.data)
+            after += len(woven_class.data)
     all_places = {place for class_places in places.values() for place in class_places}
     return Preview(
         tuple(
@@ -120,16 +120,16 @@ def bytecode(program: Program, matching: Matching) -> Iterator[str]:
     for class_ in matching.classes:
         if class_.file is None or class_.planned is None or not class_.planned.methods:
             continue
-        woven = weave_class(factory, class_.file, class_.planned, first_site())
-        if woven.data is None:
+        woven_class = weave_class(factory, class_.file, class_.planned, first_site())
+        if woven_class.data is None:
             continue
-        for handler in woven.handlers:
+        for handler in woven_class.handlers:
             if handler.class_name not in shown_methods:
                 shown_methods.add(handler.class_name)
                 yield f"handler {handler.class_name}"
                 yield from disassemble_class(ClassFile.parse(handler.data)).splitlines()
-        changed = {(site.method, site.descriptor) for site in woven.sites}
-        file = ClassFile.parse(woven.data)
+        changed = {(site.method, site.descriptor) for site in woven_class.sites}
+        file = ClassFile.parse(woven_class.data)
         for method in file.methods:
             if (method.name, method.descriptor) in changed:
                 yield f"woven {class_.loaded.name}"

@@ -72,11 +72,11 @@ def _private_directory() -> str:
 def _make(place: str, user: int) -> str:
     """Makes the directory. Returns the reason why it is not safe, or an empty text."""
     parent = os.path.dirname(place)
-    missing = []
+    absent_parts = []
     while not os.path.isdir(parent):
-        missing.append(parent)
+        absent_parts.append(parent)
         parent = os.path.dirname(parent)
-    for directory in [*reversed(missing), place]:
+    for directory in [*reversed(absent_parts), place]:
         with contextlib.suppress(FileExistsError):
             os.mkdir(directory, 0o700)
     about = os.lstat(place)

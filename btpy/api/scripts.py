@@ -203,9 +203,9 @@ class Scripts:
         """As :meth:`Probe.limit`."""
         with self.changing:
             self.require(probe)
-            bound = limit_of(limit)
-            self._engine.agent.limit(probe.id, bound.hits, bound.rate, bound.lifetime)
-            probe.limited_as(bound)
+            new_limit = limit_of(limit)
+            self._engine.agent.limit(probe.id, new_limit.hits, new_limit.rate, new_limit.lifetime)
+            probe.limited_as(new_limit)
 
     def probe(self, id_: int) -> Probe | None:
         """The probe that has this id in records, if it is in the session."""
@@ -228,8 +228,8 @@ class Scripts:
             return arguments
         from btpy.lang.link.linker import parameters as declared_parameters
 
-        declared = {parameter.name for parameter in declared_parameters(source)}
-        return {name: text for name, text in arguments.items() if name in declared}
+        names = {parameter.name for parameter in declared_parameters(source)}
+        return {name: text for name, text in arguments.items() if name in names}
 
     def is_own(self, probe: Probe) -> bool:
         """Whether the probe is in the script itself, and not in a library that the script uses."""
@@ -238,7 +238,7 @@ class Scripts:
     def is_whole(self, probe: Probe) -> bool:
         """Whether all probes of its script still exist and none was replaced."""
         program = self._program
-        return not any(own.id in program.removed for own in program.script_of(probe.checked).own)
+        return not any(script_probe.id in program.removed for script_probe in program.script_of(probe.checked).own)
 
     def mates(self, probe: Probe) -> list[Probe]:
         """The active probes of its script, including itself, in the order of the script."""

@@ -146,10 +146,10 @@ def _secrets(secrets: Secrets | Iterable[str], redact: bool) -> Secrets:
     """Raises UsageError."""
     if isinstance(secrets, Secrets):
         return secrets
-    added = Secrets.of(secrets, "secrets:")
-    if not redact and added != NO_SECRETS:
+    extra_secrets = Secrets.of(secrets, "secrets:")
+    if not redact and extra_secrets != NO_SECRETS:
         raise UsageError("secrets= adds to what redact=False shows", help=["leave out redact=False"])
-    return added.with_(configured(os.environ)) if redact else NO_SECRETS
+    return extra_secrets.with_(configured(os.environ)) if redact else NO_SECRETS
 
 
 def _search(libraries: Libraries | Iterable[str | Path]) -> Libraries:

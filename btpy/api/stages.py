@@ -55,5 +55,5 @@ def _tree_lines(node: Tree, name: str = "", indent: int = 0) -> Iterator[str]:
         elif field.name != "span" and value is not None:
             words.append(f"{field.name}={value!r}")
     yield f"{'  ' * indent}{' '.join(words)}  {line}:{column}"
-    for called, child in below:
-        yield from _tree_lines(child, called, indent + 1)
+    for step, child in below:
+        yield from _tree_lines(child, step, indent + 1)

@@ -44,10 +44,10 @@ class StopCondition:
         self._holds = _COMPARISONS[tree.operator.text]
         names = {*map_expressions.maps_in(self._left), *map_expressions.maps_in(self._right)}
         titles = {map_.name: map_.title for map_ in program.maps}
-        missing = sorted(names - titles.keys())
-        if missing:
+        unknown_names = sorted(names - titles.keys())
+        if unknown_names:
             map_names = ", ".join(f"@{name}" for name in titles) or "none"
-            raise UsageError(f"--until: the script has no map @{missing[0]}", help=[f"its maps: {map_names}"])
+            raise UsageError(f"--until: the script has no map @{unknown_names[0]}", help=[f"its maps: {map_names}"])
         self._titles = {name: titles[name] for name in sorted(names)}
         self._next = 0.0
 

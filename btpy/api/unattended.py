@@ -109,8 +109,8 @@ def discard(target: int | str | JvmProcess, name_or_id: str) -> Receipt:
 
 def _tell(target: int | str | JvmProcess, name_or_id: str, kind: TellKind, number: int) -> None:
     with _enquiry(target) as enquiry:
-        chosen = sessions.chosen(enquiry.agent.sessions(), name_or_id)
-        enquiry.agent.tell(chosen.id, kind, number)
+        session_info = sessions.chosen(enquiry.agent.sessions(), name_or_id)
+        enquiry.agent.tell(session_info.id, kind, number)
 
 
 @contextmanager

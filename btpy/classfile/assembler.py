@@ -131,12 +131,12 @@ class TypeState(NamedTuple):
 
 def _join_locals(one: Sequence[VerificationType], other: Sequence[VerificationType]) -> tuple[VerificationType, ...]:
     if one == other:
-        joined = list(one)
+        result = list(one)
     else:
-        joined = [a if a is b else _join(a, b) for a, b in zip(one, other, strict=False)]
-    while joined and joined[-1] is TOP and (len(joined) < 2 or _words(joined[-2]) == 1):
-        joined.pop()
-    return tuple(joined)
+        result = [a if a is b else _join(a, b) for a, b in zip(one, other, strict=False)]
+    while result and result[-1] is TOP and (len(result) < 2 or _words(result[-2]) == 1):
+        result.pop()
+    return tuple(result)
 
 
 _EFFECTS = {
@@ -454,8 +454,8 @@ class CodeBuilder:
             self._ldc(pool.float_(value), "F")
         elif kind == "D" and not isinstance(value, str):
             self._track("", "D")
-            plain = struct.pack(">d", value)
-            short = {struct.pack(">d", 0.0): op.DCONST_0, struct.pack(">d", 1.0): op.DCONST_1}.get(plain)
+            data = struct.pack(">d", value)
+            short = {struct.pack(">d", 0.0): op.DCONST_0, struct.pack(">d", 1.0): op.DCONST_1}.get(data)
             self._emit(bytes((short,)) if short is not None else self._ldc2(pool.double(value)))
         elif kind == "S" and isinstance(value, str):
             self._ldc(pool.string(value), "Ljava/lang/String;")

@@ -128,8 +128,8 @@ def _changed(
         stack, at = _types(content, at + 2, content[at] << 8 | content[at + 1])
         return locals_, stack, at
     if kind > _SAME_EXTENDED:
-        more, at = _types(content, at, kind - _SAME_EXTENDED)
-        return locals_ + more, (), at
+        new_types, at = _types(content, at, kind - _SAME_EXTENDED)
+        return locals_ + new_types, (), at
     if len(locals_) < _SAME_EXTENDED - kind:
         raise ClassFileError("a stack map frame chops more locals than there are (JVMS §4.7.4)")
     return locals_[: kind - _SAME_EXTENDED], (), at
@@ -169,9 +169,9 @@ def _encoded(delta: int, before: tuple[bytes, ...], frame: Frame) -> bytes:
     locals_ = frame.locals_
     if len(frame.stack) <= 1 and locals_ == before:
         return _same_locals_1(delta) + frame.stack[0] if frame.stack else _same(delta)
-    more = len(locals_) - len(before)
-    if not frame.stack and more and -3 <= more <= 3 and locals_[: len(before)] == before[: len(locals_)]:
-        return b"".join((pack(">BH", _SAME_EXTENDED + more, delta), *locals_[len(before) :]))
+    count = len(locals_) - len(before)
+    if not frame.stack and count and -3 <= count <= 3 and locals_[: len(before)] == before[: len(locals_)]:
+        return b"".join((pack(">BH", _SAME_EXTENDED + count, delta), *locals_[len(before) :]))
     return b"".join(
         (
             pack(">BHH", _FULL, delta, len(locals_)),

@@ -298,13 +298,13 @@ class MethodOperations:
         self.lines = line_starts(code, bytecode)
         self.catches = catches(code, file.pool)
         self.operations = tuple(operations(bytecode, file.pool))
-        woven = inserted.ranges(code)
-        if woven:
-            own = sorted(set(bytecode.starts).difference(*(range(start, end) for start, end in woven)))
+        ranges = inserted.ranges(code)
+        if ranges:
+            starts = sorted(set(bytecode.starts).difference(*(range(start, end) for start, end in ranges)))
             # A line that begins with inserted code begins at the instruction after it.
-            begins = [(bisect_left(own, at), line) for at, line in self.lines]
-            self.lines = [(own[index], line) for index, line in begins if index < len(own)]
-            own_positions = set(own)
+            begins = [(bisect_left(starts, at), line) for at, line in self.lines]
+            self.lines = [(starts[index], line) for index, line in begins if index < len(starts)]
+            own_positions = set(starts)
             self.operations = tuple(operation for operation in self.operations if operation.at in own_positions)
         self._constructs = method.name == "<init>" and file.name != "java/lang/Object"
         self._initialized: tuple[tuple[int, int], ...] | None = None

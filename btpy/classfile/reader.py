@@ -382,9 +382,9 @@ def _has_annotated_components(record: Attribute, pool: ConstantPool) -> bool:
 @_bounded
 def _parameter_names(method: Member) -> tuple[str | None, ...]:
     parameters = descriptors.parse(method.descriptor)[0]
-    declared = method.attribute("MethodParameters")
-    if declared is not None:
-        content = declared.content
+    attribute = method.attribute("MethodParameters")
+    if attribute is not None:
+        content = attribute.content
         indexes = [unpack_from(">H", content, 1 + 4 * i)[0] for i in range(content[0])]
         if len(indexes) == len(parameters):
             return tuple(method.pool.text_at(index) if index else None for index in indexes)
@@ -425,22 +425,22 @@ def _annotations(attributes: Sequence[Attribute], pool: ConstantPool) -> tuple[s
 
 def annotation_end(content: bytes, at: int) -> int:
     """The offset after the annotation at ``at`` (JVMS §4.7.16). Raises IndexError or struct.error past the end."""
-    pending = [(unpack_from(">H", content, at + 2)[0], True)]  # remaining element values, and whether they have names
+    stack = [(unpack_from(">H", content, at + 2)[0], True)]  # remaining element values, and whether they have names
     at += 4
-    while pending:
-        count, has_name = pending.pop()
+    while stack:
+        count, has_name = stack.pop()
         if not count:
             continue
-        pending.append((count - 1, has_name))
+        stack.append((count - 1, has_name))
         if has_name:
             at += 2
         tag = content[at]
         at += 1
         if tag == 0x5B:  # [
-            pending.append((unpack_from(">H", content, at)[0], False))
+            stack.append((unpack_from(">H", content, at)[0], False))
             at += 2
         elif tag == 0x40:  # @
-            pending.append((unpack_from(">H", content, at + 2)[0], True))
+            stack.append((unpack_from(">H", content, at + 2)[0], True))
             at += 4
         else:
             at += 4 if tag == 0x65 else 2  # an enum constant is two indexes

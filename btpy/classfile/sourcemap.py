@@ -62,13 +62,13 @@ class SourceMap:
         """The line numbers in ``among`` that come from ``lines`` of the source. If the map has no lines of the source,
         the source is generated; then ``lines`` are those of any file.
         """
-        written = self.source in self.files
-        matching = []
+        is_named = self.source in self.files
+        entries = []
         for number in among:
             origin = self.origin(number)
-            if origin is not None and origin.line in lines and (origin.file == self.source or not written):
-                matching.append(number)
-        return matching
+            if origin is not None and origin.line in lines and (origin.file == self.source or not is_named):
+                entries.append(number)
+        return entries
 
 
 def source_map(file: ClassFile) -> SourceMap | None:

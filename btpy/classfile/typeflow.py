@@ -225,7 +225,7 @@ def _over_all_paths(
     array = bytecode.code
     following = dict(zip(bytecode.starts, [*bytecode.starts[1:], -1], strict=True))
     states = {0: State(tuple(initial), ())}
-    pending = [0]
+    queue = [0]
 
     def reach(at: int, state: State) -> None:
         if at not in following:
@@ -234,10 +234,10 @@ def _over_all_paths(
         merged = state if before is None else _merged(before, state, at)
         if merged != before:
             states[at] = merged
-            pending.append(at)
+            queue.append(at)
 
-    while pending:
-        at = pending.pop()
+    while queue:
+        at = queue.pop()
         before = states[at]
         walk.locals_ = list(before.locals_)
         walk.stack = list(before.stack)

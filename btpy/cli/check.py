@@ -183,6 +183,6 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
 def _facts(matching: Matching | None) -> str:
     if matching is None:
         return ""
-    woven = [class_.planned for class_ in matching.classes if class_.planned is not None and class_.planned.methods]
-    methods = sum(len(class_.methods) for class_ in woven)
-    return f"; {methods} method{'s' * (methods != 1)} in {len(woven)} class{'es' * (len(woven) != 1)}"
+    classes = [class_.planned for class_ in matching.classes if class_.planned is not None and class_.planned.methods]
+    methods = sum(len(class_.methods) for class_ in classes)
+    return f"; {methods} method{'s' * (methods != 1)} in {len(classes)} class{'es' * (len(classes) != 1)}"

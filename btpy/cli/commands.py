@@ -123,15 +123,15 @@ def first_contact() -> Iterator[str]:
     from btpy.errors import AttachError
 
     try:
-        running = [process for process in list_jvms() if not process.is_btpys_own]
+        processes = [process for process in list_jvms() if not process.is_btpys_own]
     except AttachError as error:
         yield str(error)
         return
-    if not running:
+    if not processes:
         yield "no JVM visible to this user: btpy demo starts one"
         return
-    listed = running[:_JVMS_SHOWN]
-    lines = table(listed, terminal_width(1))
+    jvms = processes[:_JVMS_SHOWN]
+    lines = table(jvms, terminal_width(1))
     yield from lines if len(lines) <= _JVMS_SHOWN + 1 else lines[: _JVMS_SHOWN + 1]
-    if len(running) > len(listed):
-        yield f"… and {len(running) - len(listed)} more: btpy ps"
+    if len(processes) > len(jvms):
+        yield f"… and {len(processes) - len(jvms)} more: btpy ps"

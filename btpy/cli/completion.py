@@ -165,13 +165,13 @@ def _line(text: str) -> str:
 
 def _joined(words: list[str]) -> list[str]:
     """``--format = js`` as ``--format=js``."""
-    joined: list[str] = []
+    result: list[str] = []
     for word in words:
-        if joined and (word == "=" or joined[-1].endswith("=")) and joined[-1].startswith("--"):
-            joined[-1] += word
+        if result and (word == "=" or result[-1].endswith("=")) and result[-1].startswith("--"):
+            result[-1] += word
         else:
-            joined.append(word)
-    return joined
+            result.append(word)
+    return result
 
 
 def _at(before: list[str], current: str, sources: Sources) -> Iterator[Candidate]:
@@ -279,18 +279,18 @@ def _codes() -> Iterator[Candidate]:
 def _jvms() -> Iterator[Candidate]:
     from btpy.api.jvms import list_jvms
 
-    running = [jvm for jvm in list_jvms() if jvm.attachable and not jvm.is_btpys_own]
-    yield from (Candidate(str(process.pid), process.main) for process in running)
-    names = [process.name or process.short_main for process in running]
-    for name, process in zip(names, running, strict=True):
+    processes = [jvm for jvm in list_jvms() if jvm.attachable and not jvm.is_btpys_own]
+    yield from (Candidate(str(process.pid), process.main) for process in processes)
+    names = [process.name or process.short_main for process in processes]
+    for name, process in zip(names, processes, strict=True):
         if _is_one(name, names):
             yield Candidate(name, str(process.pid))
-    yield from _places(running)
+    yield from _places(processes)
 
 
-def _places(running: Sequence[JvmProcess]) -> Iterator[Candidate]:
+def _places(processes: Sequence[JvmProcess]) -> Iterator[Candidate]:
     """Names of containers and pods in which one JVM runs."""
-    places = [(process, container) for process in running if (container := process.container) is not None]
+    places = [(process, container) for process in processes if (container := process.container) is not None]
     pods = [container.pod for _, container in places]
     ids = [container.id for _, container in places]
     for process, container in places:

@@ -78,11 +78,11 @@ def run(arguments: Arguments, console: Console) -> int:
             console.say(f"btpy: standing probes of {directory}, exported to {exporter.endpoint_text}")
             _watch(supervisor, terms, scan, stop, console)
         finally:
-            remaining = supervisor.end(Ending.KEEP if arguments.switch("keep") else Ending.WITHDRAW, _ENDING_SECONDS)
+            sessions = supervisor.end(Ending.KEEP if arguments.switch("keep") else Ending.WITHDRAW, _ENDING_SECONDS)
             for number, handler in handlers.items():
                 signal.signal(number, handler)
-    if remaining:
-        raise LeftBehind(f"these did not end in {_ENDING_SECONDS:.0f} s: {', '.join(remaining)}")
+    if sessions:
+        raise LeftBehind(f"these did not end in {_ENDING_SECONDS:.0f} s: {', '.join(sessions)}")
     return 0
 
 
@@ -124,8 +124,8 @@ def _check(directory: Path, console: Console) -> int:
     if any(probe.pods is not None for probe in probes.values()):
         pods.refresh(patience=_ANSWER_SECONDS)
     for probe in probes.values():
-        named = [process for process in processes if probe.is_for(process, pods)]
-        jvms = ", ".join(f"{process.short_main} ({process.pid})" for process in named) or "no such JVM is running"
+        matches = [process for process in processes if probe.is_for(process, pods)]
+        jvms = ", ".join(f"{process.short_main} ({process.pid})" for process in matches) or "no such JVM is running"
         expired = "has expired; " if probe.has_expired else ""
         stream.write(f"{probe.name}: {expired}{counted(len(probe.program.own), 'probe')}; {jvms}\n")
     stream.flush()

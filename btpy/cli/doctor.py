@@ -50,10 +50,10 @@ def run(arguments: Arguments, console: Console) -> int:
     console.unicode = console.unicode and not arguments.switch("no_unicode")
     stream = Stream.stdout(ascii_only=not console.unicode)
     style = Style(unicode=console.unicode, color=wants_color(arguments.text("color"), stream.descriptor))
-    failed = None
+    failed_step = None
     for step in examine(arguments.positionals[0], attach_method(arguments)):
         if step.outcome is Outcome.FAILED:
-            failed = step
+            failed_step = step
         if arguments.switch("json"):
             import json
 
@@ -61,10 +61,10 @@ def run(arguments: Arguments, console: Console) -> int:
         elif step.outcome is not Outcome.UNTESTED:
             stream.write("".join(line + "\n" for line in lines(step, style)))
         stream.flush()  # a step may take long
-    if failed is None:
+    if failed_step is None:
         console.say("btpy: this JVM can be traced")
         return 0
-    console.say(f"btpy: cannot be traced: “{failed.name}” failed; the steps after it were not tested")
+    console.say(f"btpy: cannot be traced: “{failed_step.name}” failed; the steps after it were not tested")
     return AttachError.exit_status
 
 

@@ -52,9 +52,9 @@ def run(arguments: Arguments, console: Console) -> int:
     if words == ["safe-calls"]:
         _print_safe_calls(Stream.stdout())
         return 0
-    chosen = [_find(words[0], all_explanations)] if words else list(all_explanations.values())
+    selection = [_find(words[0], all_explanations)] if words else list(all_explanations.values())
     stream = Stream.stdout(ascii_only=not console.unicode)
-    for explanation in chosen:
+    for explanation in selection:
         if arguments.switch("json"):
             stream.write(
                 json.dumps({"type": "explanation", "v": 1, **explanation._asdict()}, ensure_ascii=False) + "\n"
@@ -79,8 +79,10 @@ def _print_safe_calls(stream: Stream) -> None:
         lines = textwrap.wrap(f"{owner}: {', '.join(signatures)}", 100, subsequent_indent="    ")
         stream.write("\n".join(lines) + "\n")
     stream.write(_REFUSED_CALLS)
-    for refused in refused_methods():
-        lines = textwrap.wrap(f"{refused.owner}.{refused.name}(): {refused.reason}", 100, subsequent_indent="    ")
+    for refused_method in refused_methods():
+        lines = textwrap.wrap(
+            f"{refused_method.owner}.{refused_method.name}(): {refused_method.reason}", 100, subsequent_indent="    "
+        )
         stream.write("\n".join(lines) + "\n")
     stream.flush()
 

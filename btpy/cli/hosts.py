@@ -399,8 +399,8 @@ class HostsRun:
                 return self._terms.writer(replace(first, sites={}, stacks=stacks, pid=None, host=None))
 
             self._together = FinalMaps(first, writer)
-        started = target.playback.started
-        self._console.of(target.host).detail(f"{started.main} ({started.pid}), JDK {started.java_version}")
+        start_entry = target.playback.started
+        self._console.of(target.host).detail(f"{start_entry.main} ({start_entry.pid}), JDK {start_entry.java_version}")
 
     def _show(self, target: _Target, wall_nanos: int, item: Recorded) -> None:
         """Raises ProtocolError, OutputError."""
@@ -446,35 +446,37 @@ class HostsRun:
                     moment[target.played] = list(target.played.latest.values())
             self._together.shown(moment)
 
-    def _left(self, left: HostEnded) -> None:
+    def _left(self, ending: HostEnded) -> None:
         """A host has ended. Raises OutputError."""
-        console = self._console.of(left.host)
-        targets = self._of(left.host)
-        self._statuses[left.host] = left.status if left.has_begun or not left.status else AttachError.exit_status
-        if left.error is not None:
-            self._problems.setdefault(left.host, str(left.error))
-            console.error(left.error)
-        elif left.status == STATUS_NOT_FOUND and not left.has_begun:
-            self._problems[left.host] = "has no Python" if left.was_pushed else "has no btpy"
-            console.error(_not_found(left, self._what))
-        elif left.was_pushed and not left.has_begun and left.status != _STATUS_OF_SSH and not self._reason:
-            self._problems[left.host] = "could not run the btpy that was sent"
-        elif not left.has_begun and not self._reason:
-            self._problems[left.host] = f"could not be reached (status {left.status} of {self._program})"
+        console = self._console.of(ending.host)
+        targets = self._of(ending.host)
+        self._statuses[ending.host] = (
+            ending.status if ending.has_begun or not ending.status else AttachError.exit_status
+        )
+        if ending.error is not None:
+            self._problems.setdefault(ending.host, str(ending.error))
+            console.error(ending.error)
+        elif ending.status == STATUS_NOT_FOUND and not ending.has_begun:
+            self._problems[ending.host] = "has no Python" if ending.was_pushed else "has no btpy"
+            console.error(_not_found(ending, self._what))
+        elif ending.was_pushed and not ending.has_begun and ending.status != _STATUS_OF_SSH and not self._reason:
+            self._problems[ending.host] = "could not run the btpy that was sent"
+        elif not ending.has_begun and not self._reason:
+            self._problems[ending.host] = f"could not be reached (status {ending.status} of {self._program})"
         elif not targets and not self._reason:
-            self._problems[left.host] = "traced nothing"
+            self._problems[ending.host] = "traced nothing"
         for target in targets:
             if target.ending is None:
-                self._problems.setdefault(left.host, f"was lost (status {left.status} of {self._program})")
+                self._problems.setdefault(ending.host, f"was lost (status {ending.status} of {self._program})")
                 if target.played is not None:
                     target.played.cut_off("host-gone")
                     self._share(target, None)
         if self._canary is not None:
             if any(target.ending is None for target in targets):
-                self._canary.lost(left.host, f"the {self._what} {self._problems[left.host]}")
-            self._canary.settled(left.host)
-        if left.host in self._problems and any(target.ending is None for target in targets):
-            console.error(TargetGone(f"the {self._what} {self._problems[left.host]}; the others go on"))
+                self._canary.lost(ending.host, f"the {self._what} {self._problems[ending.host]}")
+            self._canary.settled(ending.host)
+        if ending.host in self._problems and any(target.ending is None for target in targets):
+            console.error(TargetGone(f"the {self._what} {self._problems[ending.host]}; the others go on"))
 
     def _of(self, host: str) -> list[_Target]:
         return [target for target in self._targets.values() if target.host == host]
@@ -502,8 +504,8 @@ class HostsRun:
         endings = [target.ending for target in self._targets.values()]
         if not self._reason and all(ending is None or ending.reason == "target-exited" for ending in endings):
             raise TargetGone(f"all {counted(len(self._targets), 'JVM')} have ended; everything that came is shown")
-        ended = {target.host for target in self._targets.values() if target.ending is not None}
-        return next((status for host, status in self._statuses.items() if host in ended and status), 0)
+        hosts = {target.host for target in self._targets.values() if target.ending is not None}
+        return next((status for host, status in self._statuses.items() if host in hosts and status), 0)
 
 
 class NothingTraced(BtpyError):
@@ -522,14 +524,14 @@ def _summary(targets: Sequence[_Target]) -> str:
     restored = [ending.left for ending in endings if ending.left is not None]
     parts = [counted(len(targets), "JVM"), counted(delivered, "event"), f"{grouped(lost)} lost"]
     if restored:
-        woven, back = sum(left[0] - left[2] for left in restored), sum(left[1] for left in restored)
+        woven, back = sum(counts[0] - counts[2] for counts in restored), sum(counts[1] for counts in restored)
         parts.append(f"{back} of {counted(woven, 'class')} put back")
     lost = len(targets) - len(restored)
     return ", ".join([*parts, *([f"{lost} of them lost"] if lost else [])])
 
 
-def _not_found(left: HostEnded, what: str) -> AttachError:
-    if left.was_pushed:
+def _not_found(ending: HostEnded, what: str) -> AttachError:
+    if ending.was_pushed:
         return AttachError(
             f"neither this version of btpy nor python3 was found on the {what}",
             help=["install Python 3.11 or later there", "or say where it is: --remote-python /opt/python/bin/python3"],

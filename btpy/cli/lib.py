@@ -206,15 +206,15 @@ def _new(search: Libraries, name: str, *, beside_others: bool) -> list[str]:
     for path in texts:
         if os.path.lexists(path):
             raise UsageError(f"{path} exists already", help=["nothing was written"])
-    written: list[Path] = []
+    paths: list[Path] = []
     try:
         for path, text in texts.items():
             path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:
-                written.append(path)
+                paths.append(path)
                 file.write(text)
     except OSError as cause:
-        for path in written:
+        for path in paths:
             path.unlink()
         raise UsageError(f"cannot write {path}: {(cause.strerror or str(cause)).lower()}") from cause
     return [*map(str, texts), f"btpy test {directory / name}.bt runs its test"]

@@ -93,11 +93,11 @@ def _classes_test(path: Path, entry: dict[str, Any]) -> ClassesTest:
     methods = entry.get("methods", {})
     if not isinstance(methods, dict) or not all(isinstance(method, int) for method in methods.values()):
         raise UsageError(f"{path}: methods must be a table with a number for the name of each probe")
-    refused = entry.get("refused", 0)
-    if not isinstance(refused, int):
+    refusal_count = entry.get("refused", 0)
+    if not isinstance(refusal_count, int):
         raise UsageError(f"{path}: refused must be a number")
     cp = tuple(path.parent / text for text in _texts(path, entry, "cp"))
-    return ClassesTest(cp, _parameters(path, entry), methods, refused)
+    return ClassesTest(cp, _parameters(path, entry), methods, refusal_count)
 
 
 def _run_test(path: Path, entry: dict[str, Any]) -> RunTest:
@@ -147,27 +147,29 @@ def _check_classes(script: Path, test: ClassesTest, arguments: Arguments) -> str
     names = {probe.id: probe.name for probe in program.probes}
     weaver = OfflineWeaver(program, allow=frozenset(("core",)))
     selected: dict[str, set[tuple[str, ...]]] = {name: set() for name in test.methods}
-    refused: list[str] = []
+    refusals: list[str] = []
 
-    def tell(woven: OfflineClass) -> tuple[set[tuple[str, ...]], list[str]]:
+    def tell(class_: OfflineClass) -> tuple[set[tuple[str, ...]], list[str]]:
         methods: set[tuple[str, ...]] = {
-            (names[site.probe], woven.name, site.method, site.descriptor) for site in woven.sites
+            (names[site.probe], class_.name, site.method, site.descriptor) for site in class_.sites
         }
-        return methods, [f"{refusal.class_name}.{refusal.method or ''}: {refusal.detail}" for refusal in woven.refusals]
+        return methods, [
+            f"{refusal.class_name}.{refusal.method or ''}: {refusal.detail}" for refusal in class_.refusals
+        ]
 
     for methods, without in weaver.weave(class_path(test.cp), tell):
         for method in methods:
             selected.setdefault(method[0], set()).add(method)
-        refused += without
+        refusals += without
     counts = {name: len(methods) for name, methods in selected.items()}
     problems = [
         f"{name} selects {counts[name]} methods, not {expected}"
         for name, expected in test.methods.items()
         if counts[name] != expected
     ]
-    if len(refused) != test.refused:
-        problems.append(f"{len(refused)} are refused, not {test.refused}")
-        problems += refused[:10]
+    if len(refusals) != test.refused:
+        problems.append(f"{len(refusals)} are refused, not {test.refused}")
+        problems += refusals[:10]
     return "\n".join(problems)
 
 

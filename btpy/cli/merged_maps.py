@@ -82,9 +82,9 @@ class MergedMaps(FinalMaps):
     If a target has ended, its next turn reports it.
     """
 
-    def __init__(self, running: Sequence[TargetRun], writer: Callable[[StackTable], Writer] | None) -> None:
-        super().__init__(running[0].context, writer)
-        self._running = running
+    def __init__(self, runs: Sequence[TargetRun], writer: Callable[[StackTable], Writer] | None) -> None:
+        super().__init__(runs[0].context, writer)
+        self._running = runs
         self._read: dict[Source, float] = {}  # when
 
     @property

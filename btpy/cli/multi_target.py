@@ -75,7 +75,7 @@ def _found(text: str, *, every: bool) -> tuple[list[JvmProcess], list[BtpyError]
         failures = [process.obstacle for process in processes_by_name if process.obstacle is not None]
         return [process for process in processes_by_name if process.obstacle is None], list(failures)
     processes: dict[int, JvmProcess] = {}
-    failed: list[BtpyError] = []
+    errors: list[BtpyError] = []
     for name in filter(None, text.split(",")):
         try:
             process = jvms.find(name)
@@ -83,7 +83,7 @@ def _found(text: str, *, every: bool) -> tuple[list[JvmProcess], list[BtpyError]
                 raise process.obstacle
             processes[process.pid] = process
         except BtpyError as error:
-            failed.append(error)
-    if not processes and not failed:
+            errors.append(error)
+    if not processes and not errors:
         raise UsageError(f"{text!r} does not name a JVM", help=["btpy 4711,4712 FILE.bt"])
-    return list(processes.values()), failed
+    return list(processes.values()), errors

@@ -218,8 +218,8 @@ def _unknown(name: str, command: Command) -> UsageError:
     names = [spelling for option in command.options for spelling in option.names]
     near = get_close_matches(name, names, 1)
     help_ = [f"did you mean {near[0]}?"] if near else []
-    called = f"btpy {command.name} --help" if command.name else "btpy --help"
-    return UsageError(f"unknown option {name}", help=[*help_, f"{called} lists the options"])
+    help_command = f"btpy {command.name} --help" if command.name else "btpy --help"
+    return UsageError(f"unknown option {name}", help=[*help_, f"{help_command} lists the options"])
 
 
 def _usage(command: Command) -> list[str]:

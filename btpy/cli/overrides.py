@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 def checked(compile_: Callable[[], Program], console: Console) -> Program:
     """Returns the program, after its warnings were shown. Raises ScriptError, UsageError."""
-    started = time.monotonic()
+    start = time.monotonic()
     with timeline.step("compile the script"):
         program = compile_()
-    console.detail(f"script checked in {(time.monotonic() - started) * 1000:.0f} ms")
+    console.detail(f"script checked in {(time.monotonic() - start) * 1000:.0f} ms")
     if program.warnings and console.verbosity >= 0:
         console.diagnostics(program.warnings)
     return program

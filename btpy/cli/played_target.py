@@ -66,15 +66,15 @@ class PlayedTarget:
     """
 
     def __init__(self, playback: Playback, host: str | None, terms: PlayTerms) -> None:
-        started = playback.started
+        start = playback.started
         self.moments: deque[tuple[MapContent, ...]] = deque()
         self.last: tuple[MapContent, ...] | None = None
         self.context = Context(
             playback.outline,
             playback.sites,
             playback.stacks,
-            Clock(started.nano_time, started.wall_nanos),
-            pid=started.pid if terms.several else None,
+            Clock(start.nano_time, start.wall_nanos),
+            pid=start.pid if terms.several else None,
             several=terms.several,
             host=visible(host[:_MAX_HOST]) if host is not None and terms.several else None,
             of_hosts=terms.of_hosts,
@@ -88,7 +88,7 @@ class PlayedTarget:
             self.context,
             self._writer,
             self.console,
-            hits=(started.hits if terms.hits is None else terms.hits) or None,
+            hits=(start.hits if terms.hits is None else terms.hits) or None,
             displayed=terms.where.displayed(terms.stream, terms.rate),
         )
         self.latest: dict[int, MapContent] = {}
@@ -97,7 +97,7 @@ class PlayedTarget:
             from btpy.api.export import recorded_origin
             from btpy.present.export import Export
 
-            origin = recorded_origin(started, host)
+            origin = recorded_origin(start, host)
             self._exports = [Export(exporter, self.context, origin, None) for exporter in terms.exporters]
 
     def show(self, wall_nanos: int, item: Recorded) -> None:

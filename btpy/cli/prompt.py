@@ -35,7 +35,7 @@ def run(arguments: Arguments, console: Console) -> int:
     choose_time_zone(arguments)
     name = arguments.positionals[0]
     budget = arguments.text("budget")
-    bound = None if budget is None else share("--budget", budget)
+    budget_share = None if budget is None else share("--budget", budget)
     file = arguments.text("repl_script")
     allowed, search = permissions(arguments), libraries(arguments)
     quiet = arguments.switch("quiet")
@@ -53,10 +53,12 @@ def run(arguments: Arguments, console: Console) -> int:
         if file is not None or not os.isatty(0):
             source = None if file is None else Path(file)
             return start.commands(
-                source, connecting, search, allowed, style, bound, quiet=quiet, typed_as=console.typed
+                source, connecting, search, allowed, style, budget_share, quiet=quiet, typed_as=console.typed
             )
         title = (process.short_main if name.isdecimal() else name).removesuffix(".jar")
-        return start.prompt(title, connecting, search, allowed, style, bound, quiet=quiet, typed_as=console.typed)
+        return start.prompt(
+            title, connecting, search, allowed, style, budget_share, quiet=quiet, typed_as=console.typed
+        )
 
 
 def _refuse(arguments: Arguments) -> None:

@@ -42,16 +42,16 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.output.stream import Stream
 
     everything = arguments.switch("all")
-    running = [process for process in list_jvms() if everything or not process.is_btpys_own]
+    processes = [process for process in list_jvms() if everything or not process.is_btpys_own]
     stream = Stream.stdout(ascii_only=not console.unicode)
     if arguments.switch("json"):
         import json
 
-        for process in running:
+        for process in processes:
             stream.write(json.dumps(_members(process, command=everything), ensure_ascii=False) + "\n")
-    elif running:
+    elif processes:
         width = terminal_width(stream.descriptor)
-        stream.write("".join(line + "\n" for line in table(running, width, commands=everything)))
+        stream.write("".join(line + "\n" for line in table(processes, width, commands=everything)))
     else:
         console.say("no JVM visible to this user")
     stream.flush()
@@ -94,22 +94,22 @@ def terminal_width(descriptor: int) -> int | None:
         return None
 
 
-def table(running: Sequence[JvmProcess], width: int | None, *, commands: bool = False) -> list[str]:
+def table(processes: Sequence[JvmProcess], width: int | None, *, commands: bool = False) -> list[str]:
     """One line for each JVM, without line ends. A line wider than ``width`` is cut at the beginning of the class name,
     whose end is most informative. The next line has the reason if a JVM cannot be traced."""
-    places = [process.container for process in running]
+    places = [process.container for process in processes]
     columns = [
-        _Column("PID", [str(process.pid) for process in running], is_right=True),
-        _Column("USER", [_clean(process.user) for process in running]),
-        _Column("JAVA", [_clean(process.java_version or "?") for process in running]),
-        _Column("UPTIME", [_clock(process.uptime) for process in running], is_right=True),
-        _Column("BTPY", [str(process.session_count or "-") for process in running], is_right=True),
+        _Column("PID", [str(process.pid) for process in processes], is_right=True),
+        _Column("USER", [_clean(process.user) for process in processes]),
+        _Column("JAVA", [_clean(process.java_version or "?") for process in processes]),
+        _Column("UPTIME", [_clock(process.uptime) for process in processes], is_right=True),
+        _Column("BTPY", [str(process.session_count or "-") for process in processes], is_right=True),
         *_place_columns(places, None if width is None else _MOST_PLACE),
     ]
     head_width = sum(column.width + 2 for column in columns)
     room = None if width is None else max(_LEAST_MAIN, width - head_width)
     lines = ["".join(f"{column.head}  " for column in columns) + "MAIN"]
-    for at, process in enumerate(running):
+    for at, process in enumerate(processes):
         notes = [] if process.obstacle is None else [f"not traceable: {_clean(str(process.obstacle))}"]
         if process.in_container and places[at] is None:
             notes.insert(0, "a mount namespace of its own")

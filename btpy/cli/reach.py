@@ -75,8 +75,8 @@ def _pods(text: str, kubectl: Sequence[str]) -> tuple[list[str], Reach]:
     if not words or not all(map(_LABEL.fullmatch, selected.positionals)):
         raise UsageError(f"--pods {text!r} names no pod", help=_HELP)
     everywhere = selected.switch("all_namespaces")
-    own = _flags(selected, "selector", "field_selector", "namespace") + ["--all-namespaces"] * everywhere
-    listing = [*kubectl, "get", "pods", *own, f"--request-timeout={_LIST_SECONDS}s", "--no-headers"]
+    flags = _flags(selected, "selector", "field_selector", "namespace") + ["--all-namespaces"] * everywhere
+    listing = [*kubectl, "get", "pods", *flags, f"--request-timeout={_LIST_SECONDS}s", "--no-headers"]
     listing += ["-o", f"custom-columns={_COLUMNS}", *selected.positionals]
     status, data = children.output_of(listing, _MAX_LIST)
     if status:

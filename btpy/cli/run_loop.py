@@ -142,11 +142,11 @@ class RunLoop:
     def _begin(self, target: Reachable, sessions: contextlib.ExitStack) -> None:
         console = self._console
         try:
-            started = time.monotonic()
+            start = time.monotonic()
             session = target if isinstance(target, PulledSession) else self._attached(target)
             if not self._alone:
                 console = console.of(str(session.target.pid))
-            console.detail(f"attached in {(time.monotonic() - started) * 1000:.0f} ms{_way(target)}")
+            console.detail(f"attached in {(time.monotonic() - start) * 1000:.0f} ms{_way(target)}")
             traced = TargetRun(
                 session,
                 self._settings,
@@ -213,8 +213,8 @@ class RunLoop:
             self._watching.follow(self._running[0].program)
         while self._running:
             with live:
-                ended = self._until_one_ends(live, deadline)
-            for run, reason in ended:
+                endings = self._until_one_ends(live, deadline)
+            for run, reason in endings:
                 self._running.remove(run)
                 if isinstance(reason, TargetGone):
                     self._lost(run, reason, live.absent)
@@ -227,18 +227,18 @@ class RunLoop:
         if self._settings.ends or (stay is not None and stay.at_once):
             return [(run, "stopped" if self._settings.ends else "left") for run in self._running]
         while True:
-            ended: list[tuple[TargetRun, str | TargetGone]] = []
+            endings: list[tuple[TargetRun, str | TargetGone]] = []
             common = self._why_all(deadline)
             poll = max(0.0, min(_POLL, live.patience, deadline - time.monotonic())) / len(self._running)
             for run in self._running:
                 try:
                     reason = run.turn(poll, signals) or common
                 except TargetGone as error:
-                    ended.append((run, error))
+                    endings.append((run, error))
                 else:
-                    ended += [(run, reason)] if reason else []
-            if ended:
-                return ended
+                    endings += [(run, reason)] if reason else []
+            if endings:
+                return endings
             live.turn()
             report_when_due(self._exporters, self._read_for_export, self._console)
             if self._watching is not None:
@@ -357,8 +357,8 @@ class RunLoop:
         self._stream.flush()
         of = len(self._targets)
         if self._gone_count == of:
-            ended = "the JVM has ended; everything its" if of == 1 else f"all {of} JVMs have ended; everything their"
-            raise TargetGone(f"{ended} probes had recorded is shown")
+            sentence = "the JVM has ended; everything its" if of == 1 else f"all {of} JVMs have ended; everything their"
+            raise TargetGone(f"{sentence} probes had recorded is shown")
         if self._gone_count:
             self._console.say(f"{self._gone_count} of {counted(of, 'JVM')} ended meanwhile")
         return self._exit_code

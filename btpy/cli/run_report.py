@@ -63,7 +63,7 @@ class RunReport:
         *,
         alone: bool,
         drawing: Drawing | None,
-        started: float,
+        start: float,
     ) -> None:
         self._session = session
         self._presenter = presenter
@@ -71,7 +71,7 @@ class RunReport:
         self._console = console
         self._alone = alone
         self._drawing = drawing
-        self._started = started
+        self._started = start
         self._problems = self._refusals = 0  # told so far
 
     def show_findings(self) -> None:
@@ -101,15 +101,15 @@ class RunReport:
         console, session = self._console, self._session
         self._warn(deployment.warnings)
         self._problems, self._refusals = len(session.scripts.problems), len(deployment.refusals)
-        refused = [refusal for refusal in deployment.refusals if refusal.reason not in self._unimportant]
-        for refusal in refused[:_LISTED]:
+        refusals = [refusal for refusal in deployment.refusals if refusal.reason not in self._unimportant]
+        for refusal in refusals[:_LISTED]:
             console.warning(str(refusal))
-        if len(refused) > _LISTED:
-            console.warning(f"… and {len(refused) - _LISTED} more that cannot be traced (-v lists them)")
+        if len(refusals) > _LISTED:
+            console.warning(f"… and {len(refusals) - _LISTED} more that cannot be traced (-v lists them)")
         fixed = [refusal for refusal in deployment.refusals if refusal.reason is RefusalReason.UNMODIFIABLE]
         summed_up = set(fixed if len(fixed) > _LISTED else ())
         for refusal in deployment.refusals:
-            if refusal not in refused[:_LISTED] and refusal not in summed_up:
+            if refusal not in refusals[:_LISTED] and refusal not in summed_up:
                 console.detail(str(refusal))
         if summed_up:
             console.detail(
@@ -124,7 +124,7 @@ class RunReport:
                 deployment,
                 session.target,
                 nanos=expected_range(deployment.program),
-                refused=len(refused),
+                refused=len(refusals),
                 end=self._what_ends_it(),
             )
         )
@@ -202,16 +202,16 @@ class RunReport:
             why = self._drawing.explain()
             return [why] if why and reports else []
         served = self._settings.missing == "all" and any(report.account.fired for report in reports)
-        running = {probe.name for probe in self._program.active}  # others were replaced
-        expected = [] if served else [report for report in reports if report.probe in running]
+        probe_names = {probe.name for probe in self._program.active}  # others were replaced
+        expected = [] if served else [report for report in reports if report.probe in probe_names]
         not_due = self._not_due(reports)
         expected = [report for report in expected if report.probe not in not_due]
         deployment = self._session.deployment
         classes = dict(self._presenter.late.refused)
         classes |= {refusal.class_name: refusal.reason.value for refusal in self._session.refusals}
-        refused = refusal_reasons(deployment, classes) if deployment is not None else {}
+        reasons = refusal_reasons(deployment, classes) if deployment is not None else {}
         nowhere = {
-            report.probe: refused[report.probe] for report in expected if not report.methods and report.probe in refused
+            report.probe: reasons[report.probe] for report in expected if not report.methods and report.probe in reasons
         }
         return silent(expected, {**nowhere, **script_reasons(self._program, self._settings.level)})
 

@@ -247,8 +247,10 @@ def _list(source: Source, process: JvmProcess, arguments: Arguments, settings: S
     from btpy.cli import ls
     from btpy.output.listing import Detail
 
-    more = arguments.switch("verbose")
-    detail = Detail(full_names=more, lines=more, locals=more, methods=None if more else Detail().methods)
+    is_verbose = arguments.switch("verbose")
+    detail = Detail(
+        full_names=is_verbose, lines=is_verbose, locals=is_verbose, methods=None if is_verbose else Detail().methods
+    )
     return ls.show(source, process, arguments, detail, console, as_json=settings.destination.format.name != "text")
 
 

@@ -161,16 +161,16 @@ def parameter_texts(source: Source, arguments: Arguments) -> dict[str, str]:
         return {}
     from btpy.api.programs import described, parameters, settled
 
-    declared = {parameter.name: parameter for parameter in parameters(source)}
+    parameters_by_name = {parameter.name: parameter for parameter in parameters(source)}
     texts: dict[str, str] = {}
     for name, value in parameter_values.items():
-        parameter = declared.get(name)
+        parameter = parameters_by_name.get(name)
         if parameter is None:
-            raise arguments.unknown(name, declared, described(declared.values()))
+            raise arguments.unknown(name, parameters_by_name, described(parameters_by_name.values()))
         if value is None and parameter.type != "boolean":
             raise UsageError(f"--{name} needs a value", help=described([parameter]))
         texts[name] = "true" if value is None else value
-    settled(declared.values(), texts)
+    settled(parameters_by_name.values(), texts)
     return texts
 
 

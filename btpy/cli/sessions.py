@@ -68,9 +68,9 @@ def _table(sessions: Sequence[Listed]) -> list[str]:
     rows = [("ID", "NAME", "PROBES", "CLASSES", "AGE", "TTL LEFT", "CLIENT", "WAITING")]
     for session in sessions:
         probes = f"{session.enabled}/{session.probes}" if session.enabled != session.probes else str(session.probes)
-        remaining = "-" if session.ttl is None else _time(session.ttl)
+        ttl = "-" if session.ttl is None else _time(session.ttl)
         client = "yes" if session.clients else "no"
-        row = (probes, str(session.classes), _time(session.age), remaining, client, str(session.waiting))
+        row = (probes, str(session.classes), _time(session.age), ttl, client, str(session.waiting))
         rows.append((session.id, session.name or "-", *row))
     widths = [max(len(row[column]) for row in rows) for column in range(8)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

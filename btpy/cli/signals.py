@@ -49,9 +49,9 @@ class Signals:
         """Whether this signal arrived since the last call: SIGUSR1 (the user asks for the maps), SIGQUIT (pause),
         SIGWINCH, SIGTSTP, or SIGHUP with output going to a file, which may have been rotated away.
         """
-        pending = number in self._pending_signals
+        is_pending = number in self._pending_signals
         self._pending_signals.discard(number)
-        return pending
+        return is_pending
 
     def suspend(self) -> None:
         """Stop the process, as Ctrl-Z does by default; returns when it is continued."""

@@ -81,16 +81,16 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    wanted = _wanted(arguments)
+    selection = _wanted(arguments)
     limit, budget = arguments.text("for"), arguments.text("budget")
     duration = None if limit is None else seconds("--for", limit)
     allowed = None if budget is None else share("--budget", budget)
     console.verbosity = -1 if arguments.switch("quiet") else 0
     console.unicode = console.unicode and not arguments.switch("no_unicode")
-    report, loss = _watched(arguments, wanted, duration, allowed, console)
+    report, loss = _watched(arguments, selection, duration, allowed, console)
     from btpy.output.stream import Stream
 
-    lines = _lines(report, wanted, arguments.text("format") or "text", console.unicode)
+    lines = _lines(report, selection, arguments.text("format") or "text", console.unicode)
     stream = Stream.stdout(ascii_only=not console.unicode)
     stream.write("".join(f"{line}\n" for line in lines))
     stream.flush()
@@ -116,7 +116,7 @@ def _wanted(arguments: Arguments) -> Wanted:
     )
 
 
-def _lines(report: Report, wanted: Wanted, format_: str, unicode: bool) -> Iterator[str]:
+def _lines(report: Report, selection: Wanted, format_: str, unicode: bool) -> Iterator[str]:
     from btpy.api.slow import tree_of
     from btpy.cli import slow_report
     from btpy.output import chrome_requests
@@ -124,16 +124,16 @@ def _lines(report: Report, wanted: Wanted, format_: str, unicode: bool) -> Itera
     match format_:
         case "chrome":
             return chrome_requests.chrome(
-                [tree_of(request, wanted.least, together=False) for request, _ in report.trees]
+                [tree_of(request, selection.least, together=False) for request, _ in report.trees]
             )
         case "ndjson":
             return slow_report.ndjson(report)
         case _:
-            return slow_report.text(report, wanted, unicode)
+            return slow_report.text(report, selection, unicode)
 
 
 def _watched(
-    arguments: Arguments, wanted: Wanted, duration: float | None, budget: float | None, console: Console
+    arguments: Arguments, selection: Wanted, duration: float | None, budget: float | None, console: Console
 ) -> tuple[Report, TargetGone | None]:
     """The report, and the error if the JVM has ended meanwhile. Raises AttachError, and BtpyError of the scripts."""
     process = chosen(arguments)
@@ -145,7 +145,7 @@ def _watched(
         console.say(f"btpy: following the requests of {process.short_main} ({process.pid}), {end}")
 
     def measure(session: Session, is_stopped: Callable[[], bool]) -> Report:
-        return watch(session, wanted, duration, is_stopped=is_stopped, begun=begun)
+        return watch(session, selection, duration, is_stopped=is_stopped, begun=begun)
 
     share_of_core = _BUDGET * processors(process) if budget is None else budget
     return measured(process, arguments, share_of_core, measure, console, allow=arguments.texts("allow"))

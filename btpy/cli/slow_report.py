@@ -27,13 +27,13 @@ _SMALL = 50
 """A part is not critical if the critical path spends less than a fiftieth of its time in it."""
 
 
-def text(report: Report, wanted: Wanted, unicode: bool) -> Iterator[str]:
-    over = duration(wanted.over)
+def text(report: Report, selection: Wanted, unicode: bool) -> Iterator[str]:
+    over = duration(selection.over)
     seconds = f"{report.seconds:.0f} s" if report.seconds >= 10 else f"{report.seconds:.2g} s"
     slowest = f"; the slowest took {duration(report.slowest)}" if report.requests else ""
     yield f"{counted(report.requests, 'request')} in {seconds}, {grouped(report.slow)} longer than {over}{slowest}"
-    if not report.requests and wanted.of:
-        yield f"  no method was called that --of names; this shows what it matches: btpy ls PID '{wanted.of[0]}'"
+    if not report.requests and selection.of:
+        yield f"  no method was called that --of names; this shows what it matches: btpy ls PID '{selection.of[0]}'"
     elif not report.requests:
         yield (
             "  btpy knows the requests of Tomcat, Jetty and the JDK's server;"
@@ -103,11 +103,11 @@ def _line(node: Node, request: Request) -> str:
     if node.kind == TASK:
         cut = ", and went on" if node.cut else ""
         return f"{took}  on {node.thread} after waiting {duration(node.waited)}{cut}{begun}"
-    failed = f"  failed: {node.failed.rpartition('.')[2]}" if node.failed else ""
+    failure = f"  failed: {node.failed.rpartition('.')[2]}" if node.failed else ""
     site = f"  from {_short(node.site)}" if node.site else ""
     cut = "  (longer than the request)" if node.cut else ""
     times = f"{grouped(node.count)} × " if node.count > 1 else ""
-    return f"{took}  {times}{_NAMES[node.kind]} {_cut(node.what)}{failed}{site}{cut}{begun}"
+    return f"{took}  {times}{_NAMES[node.kind]} {_cut(node.what)}{failure}{site}{cut}{begun}"
 
 
 def _beside(node: Node) -> str:

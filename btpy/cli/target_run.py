@@ -132,7 +132,7 @@ class TargetRun:
             console,
             alone=self._alone,
             drawing=self._companion,
-            started=self._started,
+            start=self._started,
         )
         timeline.first("probes are in place")
         self._report.announce(deployment)
@@ -269,10 +269,10 @@ class TargetRun:
         """Whether the item was produced after this client joined. Then the backlog is complete and must be shown
         first.
         """
-        joined = self.session.target.nano_time
+        join_time = self.session.target.nano_time
         if isinstance(item, PrintedMaps):
-            return item.nano_time >= joined
-        return isinstance(item, Records) and any(record.nanos >= joined for record in item.records)
+            return item.nano_time >= join_time
+        return isinstance(item, Records) and any(record.nanos >= join_time for record in item.records)
 
     def _show_backlog(self) -> None:
         """Shows the last state of each map that timers printed before this client joined."""
@@ -356,13 +356,13 @@ class TargetRun:
         if stay.at_once:
             self._stream.write(f"{id_}\n" if self._alone else f"{pid} {id_}\n")
         self._stream.flush()
-        remaining = duration(round(stay.ttl) * 10**9)
+        ttl = duration(round(stay.ttl) * 10**9)
         self._report.summarize(
-            None, f"session {id_} goes on for {remaining}: btpy attach {pid} {id_} · btpy stop {pid} {id_}"
+            None, f"session {id_} goes on for {ttl}: btpy attach {pid} {id_} · btpy stop {pid} {id_}"
         )
         if any(isinstance(probe.attachment, EndAttachment) for probe in self.program.active):
             self.console.say(
-                f"@OnEnd runs at btpy stop; if the session ends by itself after {remaining}, what it prints is lost"
+                f"@OnEnd runs at btpy stop; if the session ends by itself after {ttl}, what it prints is lost"
             )
         return contents
 

@@ -37,16 +37,16 @@ def run(arguments: Arguments, console: Console) -> int:
 
     from btpy.cli.library_tests import results
 
-    failed = passed = 0
+    failures = passed = 0
     for name in arguments.positionals:
         script = Path(name)
         for title, problem in results(script, arguments):
             if problem:
-                failed += 1
+                failures += 1
                 console.warning(f"{title} fails")
                 console.say(problem.rstrip("\n"))
             else:
                 passed += 1
                 console.say(f"{title} passes")
-    console.say(f"{passed} passed, {failed} failed")
-    return EXIT_FAILED if failed else 0
+    console.say(f"{passed} passed, {failures} failed")
+    return EXIT_FAILED if failures else 0

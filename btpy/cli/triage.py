@@ -129,8 +129,8 @@ def lines(report: Report, top: int) -> Iterator[str]:
             else "nothing suspicious: no measure is above its threshold"
         )
         return
-    more = len(report.findings) - len(shown)
-    yield f"most suspicious{f' ({more} more with --top 0)' if more else ''}:"
+    rest = len(report.findings) - len(shown)
+    yield f"most suspicious{f' ({rest} more with --top 0)' if rest else ''}:"
     for place, finding in enumerate(shown, 1):
         yield from _finding(place, finding, service.pid)
 

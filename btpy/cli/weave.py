@@ -160,18 +160,18 @@ def _report(offline: OfflineClass, text: str, files: tuple[tuple[str, bytes], ..
     )
 
 
-def _json_lines(woven: OfflineClass, names: dict[int, str]) -> list[str]:
-    return [json.dumps(_members(woven, names), ensure_ascii=False)]
+def _json_lines(class_: OfflineClass, names: dict[int, str]) -> list[str]:
+    return [json.dumps(_members(class_, names), ensure_ascii=False)]
 
 
-def _text_lines(woven: OfflineClass, names: dict[int, str], filters: Sequence[MethodFilter]) -> list[str]:
+def _text_lines(class_: OfflineClass, names: dict[int, str], filters: Sequence[MethodFilter]) -> list[str]:
     """``filters``: the methods whose code is printed before and after weaving."""
     from btpy.api.offline import differences
     from btpy.output.values import visible
 
-    lines = [woven.name + (f"  ({woven.origin})" if woven.origin else "")]
+    lines = [class_.name + (f"  ({class_.origin})" if class_.origin else "")]
     methods: dict[str, list[str]] = {}
-    for site in woven.sites:
+    for site in class_.sites:
         member = f" {site.target_class}" + (f".{site.member}" if site.member else "") if site.target_class else ""
         line = f" line {site.line}" if site.line else ""
         place = f"{names[site.probe]}: {site.point.name}{member}{line}"
@@ -179,21 +179,21 @@ def _text_lines(woven: OfflineClass, names: dict[int, str], filters: Sequence[Me
     for method, places in methods.items():
         lines.append(f"  {method}")
         lines += [f"    {place}" for place in places]
-    lines += [f"  {_place(refusal)}refused [{refusal.reason.value}]: {refusal.detail}" for refusal in woven.refusals]
-    return [visible(line) for line in lines] + [line for method in filters for line in differences(woven, method)]
+    lines += [f"  {_place(refusal)}refused [{refusal.reason.value}]: {refusal.detail}" for refusal in class_.refusals]
+    return [visible(line) for line in lines] + [line for method in filters for line in differences(class_, method)]
 
 
 def _place(refusal: Refusal) -> str:
     return f"{refusal.method} " if refusal.method else ""
 
 
-def _members(woven: OfflineClass, names: dict[int, str]) -> dict[str, Any]:
+def _members(class_: OfflineClass, names: dict[int, str]) -> dict[str, Any]:
     return {
         "v": 1,
         "type": "class",
-        "class": woven.name,
-        "origin": woven.origin,
-        "woven": woven.data is not None,
+        "class": class_.name,
+        "origin": class_.origin,
+        "woven": class_.data is not None,
         "sites": [
             {
                 "probe": names[site.probe],
@@ -204,21 +204,21 @@ def _members(woven: OfflineClass, names: dict[int, str]) -> dict[str, Any]:
                 "target_class": site.target_class or None,
                 "member": site.member or None,
             }
-            for site in woven.sites
+            for site in class_.sites
         ],
         "refused": [
             {"code": refusal.reason.value, "method": refusal.method, "reason": refusal.detail}
-            for refusal in woven.refusals
+            for refusal in class_.refusals
         ],
-        "problems": [{"code": problem.code, "message": problem.message} for problem in woven.problems],
+        "problems": [{"code": problem.code, "message": problem.message} for problem in class_.problems],
     }
 
 
-def _files(woven: OfflineClass) -> Iterator[tuple[str, bytes]]:
+def _files(class_: OfflineClass) -> Iterator[tuple[str, bytes]]:
     """The woven class and the handlers that it calls."""
-    if woven.data is not None:
-        yield woven.entry, woven.data
-        for handler in woven.handlers:
+    if class_.data is not None:
+        yield class_.entry, class_.data
+        for handler in class_.handlers:
             yield f"{handler.class_name.replace('.', '/')}.class", handler.data
 
 
@@ -299,13 +299,13 @@ def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
     from btpy.errors import OutputError
     from btpy.files import create_below, open_path
 
-    written = 0
+    count = 0
     folded: dict[str, str] = {}
     directory.mkdir(parents=True, exist_ok=True)
     opened = open_path(directory)
 
     def write(path: str, content: Iterable[bytes]) -> None:
-        nonlocal written
+        nonlocal count
         file = directory / path
         other = folded.setdefault(path.casefold(), path)
         if other != path and file.exists() and file.samefile(directory / other):
@@ -332,13 +332,13 @@ def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
             except BaseException:
                 file.unlink()  # the temporary file has half of the class
                 raise
-        written += 1
+        count += 1
 
     try:
         yield write
     except BaseException:
-        if written:
-            console.warning(f"{directory} has the first {written} class files only")
+        if count:
+            console.warning(f"{directory} has the first {count} class files only")
         raise
     finally:
         os.close(opened)

@@ -47,7 +47,7 @@ class ParameterOverflowError(CompileError):
     """A probe uses more values of a method than a handler can have parameters (JVMS §4.3.3)."""
 
 
-def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
+def compile_fire(program: Program, bound_probe: BoundProbe) -> HandlerClass:
     """The handler that a site of the probe calls: ``fire(site, inputs…)``.
 
     Raises CompileError when the probe does not fit into a method of a class file (JVMS §4.11).
@@ -55,16 +55,16 @@ def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
 
     def sample(emitter: Emitter, unsampled: Label) -> None:
         code = emitter.code
-        if isinstance(bound.probe.attachment, SampleAttachment):
+        if isinstance(bound_probe.probe.attachment, SampleAttachment):
             emitter.load_input(sample_fact(SAMPLED_WEIGHT))
             emitter.convert(ANY, INT)
             emitter.store_weight()
             return
-        sampling = bound.probe.sampling
+        sampling = bound_probe.probe.sampling
         if sampling is None:
             return
         if sampling.by_thread:
-            emitter.load_input(next(input_ for input_ in bound.inputs if input_.kind is InputKind.SAMPLED))
+            emitter.load_input(next(input_ for input_ in bound_probe.inputs if input_.kind is InputKind.SAMPLED))
             code.op(op.DUP)
             negative = Label()
             code.branch(op.IFLT, negative)
@@ -73,23 +73,23 @@ def compile_fire(program: Program, bound: BoundProbe) -> HandlerClass:
             emitter.place(negative)
         else:
             emitter.load_site()
-            code.constant("I", bound.probe.id)
+            code.constant("I", bound_probe.probe.id)
             code.invoke(op.INVOKESTATIC, api.SAMPLE.owner, api.SAMPLE.name, api.SAMPLE.descriptor)
         code.op(op.DUP)
         emitter.store_weight()
         code.branch(op.IFLE, unsampled)
 
     def write(emitter: Emitter) -> None:
-        if bound.thrown is not None:
-            _check_thrown(emitter, bound, bound.thrown)
-        emit_firing(emitter, bound.predicate, bound.body, times=True)
+        if bound_probe.thrown is not None:
+            _check_thrown(emitter, bound_probe, bound_probe.thrown)
+        emit_firing(emitter, bound_probe.predicate, bound_probe.body, times=True)
 
-    is_plain = bound.predicate is None and bound.thrown is None and bound.probe.sampling is None
-    addition = single_addition(bound.body) if is_plain else None
-    return _compile(program, bound, bound.inputs, "V", bound.probe.span, write, sample, addition)
+    is_plain = bound_probe.predicate is None and bound_probe.thrown is None and bound_probe.probe.sampling is None
+    addition = single_addition(bound_probe.body) if is_plain else None
+    return _compile(program, bound_probe, bound_probe.inputs, "V", bound_probe.probe.span, write, sample, addition)
 
 
-def compile_entry(program: Program, bound: BoundProbe, entry: Entry) -> HandlerClass:
+def compile_entry(program: Program, bound_probe: BoundProbe, entry: Entry) -> HandlerClass:
     """The handler that computes ``entry(e)`` when the method is entered: ``fire(site, inputs…)`` returns the value.
 
     If it fails (the handler counts this), or the probe is disabled, the value is zero or null. Raises CompileError.
@@ -102,7 +102,7 @@ def compile_entry(program: Program, bound: BoundProbe, entry: Entry) -> HandlerC
         emit_as(emitter, entry.value, entry.value.type)
         emitter.store_result()
 
-    return _compile(program, bound, entry.inputs, returns, entry.value.span, write)
+    return _compile(program, bound_probe, entry.inputs, returns, entry.value.span, write)
 
 
 def depth_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
@@ -151,13 +151,13 @@ def _entering(probe_id: int, entering: RuntimeMethod) -> HandlerClass:
     """The handler at entry: ``(site) → value``."""
     value = parse(entering.descriptor)[1]
     enter = _Method(f"(I){value}")
-    failed = Label()
-    with enter.code.protected(failed):
+    failure = Label()
+    with enter.code.protected(failure):
         enter.code.load("I", 0)
         enter.code.constant("I", probe_id)
         _call(enter.code, entering)
         enter.code.return_()
-    enter.code.place(failed)
+    enter.code.place(failure)
     enter.code.op(op.POP)
     if value == OBJECT:
         enter.code.op(op.ACONST_NULL)
@@ -170,19 +170,19 @@ def _entering(probe_id: int, entering: RuntimeMethod) -> HandlerClass:
 def _leaving(probe_id: int, value: str, leaving: RuntimeMethod) -> HandlerClass:
     """The handler at exit: ``(site, value)``; ``value``: its descriptor."""
     release = _Method(f"(I{value})V")
-    done, failed = Label(), Label()
+    end, failure = Label(), Label()
     if value == "I":
         release.code.load("I", 1)
-        release.code.branch(op.IFLT, done)
-    with release.code.protected(failed):
+        release.code.branch(op.IFLT, end)
+    with release.code.protected(failure):
         release.code.load("I", 0)
         release.code.constant("I", probe_id)
         release.code.load(value, 1)
         _call(release.code, leaving)
-    release.code.branch(op.GOTO, done)
-    release.code.place(failed)
+    release.code.branch(op.GOTO, end)
+    release.code.place(failure)
     release.code.op(op.POP)
-    release.code.place(done)
+    release.code.place(end)
     release.code.return_()
     return release.finish()
 
@@ -203,13 +203,13 @@ class _Method:
         return HandlerClass(name.replace("/", "."), data, self._descriptor)
 
 
-def _call(code: CodeBuilder, called: RuntimeMethod) -> None:
-    code.invoke(op.INVOKESTATIC, called.owner, called.name, called.descriptor)
+def _call(code: CodeBuilder, method: RuntimeMethod) -> None:
+    code.invoke(op.INVOKESTATIC, method.owner, method.name, method.descriptor)
 
 
 def _compile(
     program: Program,
-    bound: BoundProbe,
+    bound_probe: BoundProbe,
     inputs: tuple[Input, ...],
     returns: str,
     span: Span,
@@ -218,7 +218,7 @@ def _compile(
     addition: Aggregate | None = None,
 ) -> HandlerClass:
     """``addition``: the only operation of the handler, if it is just one addition to a map."""
-    probe = bound.probe
+    probe = bound_probe.probe
     descriptor = f"(I{''.join(input_.descriptor for input_ in inputs)}){returns}"
     slot_count = 1 + sum(slots(input_.descriptor) for input_ in inputs)
     if slot_count > MAX_PARAMETER_SLOTS:
@@ -226,14 +226,14 @@ def _compile(
             f"{_title(program, probe)} passes {slot_count} slots to its handler; the JVM allows {MAX_PARAMETER_SLOTS}",
             help=("print fewer arguments: name the ones that you need instead of `args`",),
         )
-    of_agent = bound.shape is None
-    must_guard = bound.shape is not None and bound.shape.in_jdk
+    of_agent = bound_probe.shape is None
+    must_guard = bound_probe.shape is not None and bound_probe.shape.in_jdk
     try:
         method = _Method(descriptor)
-        must_guard |= _write(method, bound, inputs, returns, span, write, sample, guarded=not of_agent)
+        must_guard |= _write(method, bound_probe, inputs, returns, span, write, sample, guarded=not of_agent)
         if not of_agent and not must_guard:
             method = _Method(descriptor)
-            _write(method, bound, inputs, returns, span, write, sample, addition, guarded=False)
+            _write(method, bound_probe, inputs, returns, span, write, sample, addition, guarded=False)
         return method.finish()
     except ClassFileError as error:
         raise CompileError(
@@ -248,7 +248,7 @@ def _compile(
 
 def _write(
     method: _Method,
-    bound: BoundProbe,
+    bound_probe: BoundProbe,
     inputs: tuple[Input, ...],
     returns: str,
     span: Span,
@@ -260,28 +260,28 @@ def _write(
 ) -> bool:
     """Generates the method. Returns whether its own code calls a method that needs the guard."""
     code = method.code
-    samples = isinstance(bound.probe.attachment, SampleAttachment)
+    samples = isinstance(bound_probe.probe.attachment, SampleAttachment)
     emitter = Emitter(
         code,
-        bound.probe,
+        bound_probe.probe,
         inputs,
-        bound.locals_,
+        bound_probe.locals_,
         returns,
         guarded=guarded,
         sampled_thread=sample_fact(SAMPLED_STACK) if samples else None,
         write=emit_statements,
     )
-    caught, done = Label(), Label()
+    caught, end = Label(), Label()
     emitter.begin(span)
     with code.protected(caught):
-        sample(emitter, done)
+        sample(emitter, end)
         if addition is not None:
             emit_addition(emitter, addition)
-            code.branch(op.GOTO, done)
+            code.branch(op.GOTO, end)
         else:
-            _enter(emitter, api.ENTER if bound.shape else api.ENTER_AGENT, done)
+            _enter(emitter, api.ENTER if bound_probe.shape else api.ENTER_AGENT, end)
             if guarded:
-                _enter_guard(emitter, done)
+                _enter_guard(emitter, end)
             write(emitter)
             if code.reachable:
                 code.branch(op.GOTO, emitter.stop)
@@ -289,55 +289,55 @@ def _write(
     error = emitter.allocate("A")
     code.store("A", error)
     emitter.load_session()
-    code.branch(op.IFNULL, done)
+    code.branch(op.IFNULL, end)
     if addition is None:
         emit_failure(emitter, error)
     emitter.place(emitter.stop)
     _time(emitter)
     if guarded:
-        _leave_guard(emitter, done)
-    emitter.place(done)
+        _leave_guard(emitter, end)
+    emitter.place(end)
     emitter.load_result()
     code.return_()
     return emitter.needs_guard
 
 
-def _enter(emitter: Emitter, enter: RuntimeMethod, done: Label) -> None:
-    """Jumps to ``done`` if no session wants this firing."""
+def _enter(emitter: Emitter, enter: RuntimeMethod, end: Label) -> None:
+    """Jumps to ``end`` if no session wants this firing."""
     code = emitter.code
     emitter.load_site()
     code.constant("I", emitter.probe.id)
     _call(code, enter)
     code.op(op.DUP)
     emitter.store_session()
-    code.branch(op.IFNULL, done)
+    code.branch(op.IFNULL, end)
 
 
-def _enter_guard(emitter: Emitter, done: Label) -> None:
-    """Jumps to ``done`` if this thread is already in a handler."""
+def _enter_guard(emitter: Emitter, end: Label) -> None:
+    """Jumps to ``end`` if this thread is already in a handler."""
     code = emitter.code
     emitter.load_session()
     code.constant("I", emitter.probe.id)
     _call(code, api.GUARD)
     code.op(op.DUP)
     emitter.store_entry()
-    code.branch(op.IFLT, done)
+    code.branch(op.IFLT, end)
 
 
-def _leave_guard(emitter: Emitter, done: Label) -> None:
+def _leave_guard(emitter: Emitter, end: Label) -> None:
     """If the call fails, the handler itself marks the entry as left. Otherwise no guarded handler would fire on this
     thread for a while.
     """
     code = emitter.code
-    failed = Label()
-    with code.protected(failed):
+    failure = Label()
+    with code.protected(failure):
         emitter.load_entry()
         _call(code, api.LEAVE)
-    code.branch(op.GOTO, done)
-    emitter.place(failed)
+    code.branch(op.GOTO, end)
+    emitter.place(failure)
     code.op(op.POP)
     emitter.load_entry()
-    code.branch(op.IFLT, done)
+    code.branch(op.IFLT, end)
     code.field(op.GETSTATIC, api.GUARDS, "MARKS", "[J")
     emitter.load_entry()
     code.constant("J", api.LEFT)
@@ -347,27 +347,27 @@ def _leave_guard(emitter: Emitter, done: Label) -> None:
 def _time(emitter: Emitter) -> None:
     """Reports the duration of the firing, if it is timed."""
     code = emitter.code
-    untimed, failed = Label(), Label()
+    untimed, failure = Label(), Label()
     emitter.load_run()
     code.constant("J", api.RUN_TIMED)
     code.op(op.LAND)
     code.constant("J", 0)
     code.op(op.LCMP)
     code.branch(op.IFEQ, untimed)
-    with code.protected(failed):
+    with code.protected(failure):
         emitter.load_session()
         code.constant("I", emitter.probe.id)
         emitter.load_run()
         code.constant("I", emitter.readings)
         code.invoke(op.INVOKEVIRTUAL, api.TOOK.owner, api.TOOK.name, api.TOOK.descriptor)
     code.branch(op.GOTO, untimed)
-    emitter.place(failed)
+    emitter.place(failure)
     code.op(op.POP)
     emitter.place(untimed)
 
 
-def _check_thrown(emitter: Emitter, bound: BoundProbe, pattern: str) -> None:
-    exception = next((input_ for input_ in bound.inputs if input_.kind is InputKind.EXCEPTION), None)
+def _check_thrown(emitter: Emitter, bound_probe: BoundProbe, pattern: str) -> None:
+    exception = next((input_ for input_ in bound_probe.inputs if input_.kind is InputKind.EXCEPTION), None)
     if exception is None:
         raise CompileError("a type of exceptions needs the exception as an input of the handler")
     emitter.load_input(exception)

@@ -52,7 +52,7 @@ def field_descriptor(type_: Type) -> str:
 
 @cache
 def event_class(event: JfrEvent) -> HandlerClass:
-    own = f"L{PLACEHOLDER};"
+    descriptor = f"L{PLACEHOLDER};"
     builder = ClassBuilder(PLACEHOLDER, access=ACC_PUBLIC | ACC_FINAL | ACC_SUPER, super_name=_EVENT)
     pool = builder.pool
     builder.attribute(
@@ -64,7 +64,7 @@ def event_class(event: JfrEvent) -> HandlerClass:
             _annotation(pool, "Ljdk/jfr/Category;", b"[\x00\x01" + _text(pool, _CATEGORY)),
         ),
     )
-    builder.field(ACC_PUBLIC | ACC_STATIC | ACC_FINAL, SAMPLE, own)
+    builder.field(ACC_PUBLIC | ACC_STATIC | ACC_FINAL, SAMPLE, descriptor)
     for field in event.fields:
         labels = [_annotation(pool, "Ljdk/jfr/Label;", _text(pool, field.name))]
         if field.type.kind in _UNITS:
@@ -78,7 +78,7 @@ def event_class(event: JfrEvent) -> HandlerClass:
     start.type(op.NEW, PLACEHOLDER)
     start.op(op.DUP)
     start.invoke(op.INVOKESPECIAL, PLACEHOLDER, "<init>", "()V")
-    start.field(op.PUTSTATIC, PLACEHOLDER, SAMPLE, own)
+    start.field(op.PUTSTATIC, PLACEHOLDER, SAMPLE, descriptor)
     start.return_()
     anonymous = builder.to_bytes()
     name = content_name(anonymous)

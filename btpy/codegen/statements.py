@@ -367,11 +367,11 @@ def _subscriber(emitter: Emitter, node: Subscriber) -> None:
     """The body of another probe, with its own state, errors and end."""
     code = emitter.code
     outer, host, outer_slot = emitter.stop, emitter.probe, emitter.work_slot
-    caught, done = Label(), Label()
+    caught, end = Label(), Label()
     emitter.load_session()
     code.constant("I", node.probe.id)
     emitter.call(api.IS_ENABLED)
-    code.branch(op.IFEQ, done)
+    code.branch(op.IFEQ, end)
     emitter.stop, emitter.probe, emitter.work_slot = Label(), node.probe, None
     _attribute(emitter, node.probe)
     with code.protected(caught):
@@ -386,7 +386,7 @@ def _subscriber(emitter: Emitter, node: Subscriber) -> None:
     emitter.place(emitter.stop)
     emitter.stop, emitter.probe, emitter.work_slot = outer, host, outer_slot
     _attribute(emitter, host)
-    emitter.place(done)
+    emitter.place(end)
 
 
 def emit_failure(emitter: Emitter, error: int) -> None:
@@ -396,7 +396,7 @@ def emit_failure(emitter: Emitter, error: int) -> None:
     """
     code = emitter.code
     by_run = emitter.admitted_by_run and emitter.probe is emitter.host
-    uncounted, counted, stuck, done = Label(), Label(), Label(), Label()
+    uncounted, counted, stuck, end = Label(), Label(), Label(), Label()
     with code.protected(uncounted):
         emitter.load_session()
         code.constant("I", emitter.probe.id)
@@ -415,17 +415,17 @@ def emit_failure(emitter: Emitter, error: int) -> None:
         emitter.load_words()
         emitter.load_begin()
         emitter.call(api.ABANDON)
-    code.branch(op.GOTO, done)
+    code.branch(op.GOTO, end)
     emitter.place(stuck)
     code.op(op.POP)
-    _abandon_without_a_call(emitter, done)
-    emitter.place(done)
+    _abandon_without_a_call(emitter, end)
+    emitter.place(end)
 
 
 def _count_without_a_call(emitter: Emitter, by_run: bool) -> None:
     code = emitter.code
     counts = emitter.allocate("A")
-    unresolved, failed, done = Label(), Label(), Label()
+    unresolved, failure, end = Label(), Label(), Label()
     with code.protected(unresolved):  # resolving the class through another loader than the boot loader needs calls
         emitter.load_session()
         code.field(op.GETFIELD, api.SESSION, "interruptions", f"[L{api.INTERRUPTIONS};")
@@ -437,7 +437,7 @@ def _count_without_a_call(emitter: Emitter, by_run: bool) -> None:
         code.op(op.POP2)
     code.load("A", counts)
     code.op(op.MONITORENTER)
-    with code.protected(failed):
+    with code.protected(failure):
         _increment(emitter, counts, "errors")
         if by_run:
             admitted = Label()
@@ -449,15 +449,15 @@ def _count_without_a_call(emitter: Emitter, by_run: bool) -> None:
             emitter.place(admitted)
     code.load("A", counts)
     code.op(op.MONITOREXIT)
-    code.branch(op.GOTO, done)
-    emitter.place(failed)
+    code.branch(op.GOTO, end)
+    emitter.place(failure)
     code.op(op.POP)
     code.load("A", counts)
     code.op(op.MONITOREXIT)
-    code.branch(op.GOTO, done)
+    code.branch(op.GOTO, end)
     emitter.place(unresolved)
     code.op(op.POP)
-    emitter.place(done)
+    emitter.place(end)
 
 
 def _increment(emitter: Emitter, counts: int, field: str) -> None:
@@ -470,11 +470,11 @@ def _increment(emitter: Emitter, counts: int, field: str) -> None:
     code.field(op.PUTFIELD, api.INTERRUPTIONS, field, "J")
 
 
-def _abandon_without_a_call(emitter: Emitter, done: Label) -> None:
+def _abandon_without_a_call(emitter: Emitter, end: Label) -> None:
     """Turns the open record into padding: the word before it has the claimed length."""
     code = emitter.code
     emitter.load_words()
-    code.branch(op.IFNULL, done)
+    code.branch(op.IFNULL, end)
     emitter.load_words()
     emitter.load_begin()
     code.constant("J", api.POSITIONS)

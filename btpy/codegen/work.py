@@ -127,12 +127,12 @@ def _fields(kind: type[object]) -> tuple[str, ...]:
 
 def changed(statements: Sequence[Statement | Expr | None]) -> Iterator[int]:
     """Variables that these statements assign, including functions and subscribers."""
-    pending: list[object] = list(statements)
-    while pending:
-        node = pending.pop()
+    queue: list[object] = list(statements)
+    while queue:
+        node = queue.pop()
         if isinstance(node, Let | LoopVariable):
             yield node.index
         if isinstance(node, tuple):
-            pending += node
+            queue += node
         elif type(node).__module__ == Let.__module__ and is_dataclass(node):
-            pending += [getattr(node, field.name) for field in fields(node)]
+            queue += [getattr(node, field.name) for field in fields(node)]

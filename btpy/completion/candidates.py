@@ -144,15 +144,15 @@ def matched(pattern: str, metadata: Metadata) -> Iterator[Members]:
     T.
     """
     names: Iterable[str]
-    plain = pattern.removeprefix("+")
+    prefix = pattern.removeprefix("+")
     index = metadata.classes
-    if plain in index:
-        names = [plain]
-    elif plain.replace("$", "").isidentifier():
-        names = index.named(plain)
+    if prefix in index:
+        names = [prefix]
+    elif prefix.replace("$", "").isidentifier():
+        names = index.named(prefix)
     else:
         try:
-            patterns = class_patterns(plain)
+            patterns = class_patterns(prefix)
         except UsageError:
             return
         names = (

@@ -31,8 +31,8 @@ class LoadedType:
     kind: str
 
     @staticmethod
-    def of(loaded: LoadedClass) -> LoadedType:
-        return LoadedType(loaded.name, loaded.loader, kind_of(loaded.access_flags))
+    def of(loaded_class: LoadedClass) -> LoadedType:
+        return LoadedType(loaded_class.name, loaded_class.loader, kind_of(loaded_class.access_flags))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ class ClassIndex:
             return []
         names = self._humped(abbreviation) or self._abbreviated(abbreviation)
         names = [name for name in names if not name.startswith(_OF_THE_JDK)] or names
-        whole = re.compile(_humps(simple).pattern + "[^.A-Z$]*")
-        return [name for name in names if whole.fullmatch(re.split("[.$]", name)[-1])] or names
+        pattern = re.compile(_humps(simple).pattern + "[^.A-Z$]*")
+        return [name for name in names if pattern.fullmatch(re.split("[.$]", name)[-1])] or names
 
     def beginning(self, prefix: str) -> list[str]:
         """The names with this prefix."""
@@ -169,10 +169,10 @@ def expanded(pattern: str, classes: ClassIndex) -> str | None:
         return None
     meant = classes.meant(match[0])
     if len(meant) > 1:
-        more = [f"… and {len(meant) - _MOST_MEANT} more"] if len(meant) > _MOST_MEANT else []
+        note = [f"… and {len(meant) - _MOST_MEANT} more"] if len(meant) > _MOST_MEANT else []
         raise UsageError(
             f"{match[0]} is short for {len(meant)} classes",
-            help=[*(f"{sign}{name}{rest}" for name in meant[:_MOST_MEANT]), *more],
+            help=[*(f"{sign}{name}{rest}" for name in meant[:_MOST_MEANT]), *note],
         )
     return f"{sign}{meant[0]}{rest}" if meant else None
 

@@ -94,7 +94,7 @@ class Reading:
 
     @staticmethod
     def of(text: str) -> Reading:
-        read: list[Token] = []
+        tokens_read: list[Token] = []
         openers: list[_Opener] = []
         start = 0
         in_comment = False
@@ -102,22 +102,22 @@ class Reading:
             in_comment = token.kind == "comment" and token.end == len(text) and not token.text.endswith("*/")
             if token.kind in ("space", "comment"):
                 continue
-            if not read:
+            if not tokens_read:
                 start = token.start
-            read.append(token)
+            tokens_read.append(token)
             if token.kind == "open":
-                openers.append(_Opener(token.text, _callee(read)))
+                openers.append(_Opener(token.text, _callee(tokens_read)))
             elif token.kind == "close":
                 if openers:
                     openers.pop()
                 if token.text == "}" and not openers:
-                    read, start = [], token.end
+                    tokens_read, start = [], token.end
             elif token.text == ";" and not openers:
-                read, start = [], token.end
+                tokens_read, start = [], token.end
             elif openers:
-                openers[-1].take(token, read)
+                openers[-1].take(token, tokens_read)
         frames = tuple(Frame(opener.bracket, opener.callee, opener.argument, opener.position) for opener in openers)
-        return Reading(text, tuple(read), frames, start, in_comment)
+        return Reading(text, tuple(tokens_read), frames, start, in_comment)
 
     @property
     def frame(self) -> Frame | None:

@@ -95,16 +95,16 @@ def _of_command(text: str, name: str, rest: str | None) -> Suggestions:
     return Suggestions(Scene(), (Suggestion(Wanted.COMMAND_ARGUMENT, match[0] if match else "", name),))
 
 
-def _at_item(typed: str) -> tuple[Suggestion, ...]:
+def _at_item(word: str) -> tuple[Suggestion, ...]:
     """Suggestions for the first word of an item."""
-    class_pattern, colons, method = typed.partition("::")
+    class_pattern, colons, method = word.partition("::")
     if colons:
         return (Suggestion(Wanted.METHOD, method, class_pattern),)
-    if typed.startswith("@"):
-        annotation, map_ = Suggestion(Wanted.ANNOTATION, typed), Suggestion(Wanted.MAP, typed)
-        return (annotation, map_) if typed == "@" else (map_,) if typed[1].islower() else (annotation,)
-    class_ = Suggestion(Wanted.CLASS, typed)
-    return (Suggestion(Wanted.KEYWORD, typed, _ITEM_KEYWORDS), class_) if typed.isalpha() else (class_,)
+    if word.startswith("@"):
+        annotation, map_ = Suggestion(Wanted.ANNOTATION, word), Suggestion(Wanted.MAP, word)
+        return (annotation, map_) if word == "@" else (map_,) if word[1].islower() else (annotation,)
+    class_ = Suggestion(Wanted.CLASS, word)
+    return (Suggestion(Wanted.KEYWORD, word, _ITEM_KEYWORDS), class_) if word.isalpha() else (class_,)
 
 
 def _over_maps(text: str) -> tuple[Suggestion, ...]:
@@ -125,17 +125,17 @@ def _in_string(reading: Reading, scene: Scene, token: Token) -> Suggestions:
     frame = reading.frame
     if frame is None or token.text.startswith("f"):
         return NOTHING
-    typed = token.text[1:]
+    prefix = token.text[1:]
     if frame.bracket == "[" and len(reading.frames) > 1:  # the argument is a list of patterns
         frame = reading.frames[-2]
     if frame.argument in _TYPED_CLASS and frame.callee[:1].isupper():
-        return Suggestions(scene, (Suggestion(Wanted.CLASS, typed),))
+        return Suggestions(scene, (Suggestion(Wanted.CLASS, prefix),))
     if frame.argument == "method" and frame.callee == "OnMethod":
-        return Suggestions(scene, (Suggestion(Wanted.METHOD, typed, scene.class_pattern),))
+        return Suggestions(scene, (Suggestion(Wanted.METHOD, prefix, scene.class_pattern),))
     if frame.argument in ("method", "field") and frame.callee[:1].isupper():
         owner = _given(reading, "class")
         kind = Wanted.METHOD if frame.argument == "method" else Wanted.MEMBER_FIELD
-        return Suggestions(scene, (Suggestion(kind, typed, owner),))
+        return Suggestions(scene, (Suggestion(kind, prefix, owner),))
     return NOTHING
 
 
@@ -205,22 +205,22 @@ def _in_location(reading: Reading, location: str) -> tuple[Suggestion, ...]:
     last = reading.tokens[-1]
     text = reading.text
     opener = max(token.end for token in reading.tokens if token.text == "(")
-    typed = text[opener:].lstrip()
+    prefix = text[opener:].lstrip()
     if location == "line":
         word = _WORD.search(text)
         return (Suggestion(Wanted.LINE, word[0] if word else ""),)
-    if "when" in typed or "," in typed:
+    if "when" in prefix or "," in prefix:
         word_text = last.text if last.kind == "word" and last.end == len(text) else ""
         if last.text == "=" or (word_text and len(reading.tokens) > 1 and reading.tokens[-2].text == "="):
             return (Suggestion(Wanted.CHOICE, word_text, "AFTER BEFORE"),)
         return (Suggestion(Wanted.CHOICE, word_text, "when="),)
-    class_pattern, colons, member = typed.partition("::")
+    class_pattern, colons, member = prefix.partition("::")
     if colons and location in ("get", "set", "field_get", "field_set"):
         return (Suggestion(Wanted.MEMBER_FIELD, member, class_pattern),)
     if colons:
         return (Suggestion(Wanted.METHOD, member, class_pattern),)
     if location in ("call", "new", "get", "set", "throw", "raise", "catch", "newarray", "cast", "instanceof"):
-        return (Suggestion(Wanted.CLASS, typed),)
+        return (Suggestion(Wanted.CLASS, prefix),)
     return ()
 
 
@@ -229,31 +229,31 @@ def _by_grammar(reading: Reading, word: Token, previous: Token) -> tuple[Suggest
     if terminals is None:
         return ()
     suggestions: list[Suggestion] = []
-    typed = word.text
-    if "AT_LOC" in terminals and (not typed or typed.startswith("@")):
-        suggestions.append(Suggestion(Wanted.POINT, typed))
+    prefix = word.text
+    if "AT_LOC" in terminals and (not prefix or prefix.startswith("@")):
+        suggestions.append(Suggestion(Wanted.POINT, prefix))
     in_expression = "TRUE" in terminals
-    if in_expression and typed.startswith("$"):
-        return (Suggestion(Wanted.TARGET_VARIABLE, typed),)
-    if "MAP" in terminals and (typed.startswith("@") or not typed):
-        suggestions.append(Suggestion(Wanted.MAP, typed))
-    if typed.startswith("@"):
+    if in_expression and prefix.startswith("$"):
+        return (Suggestion(Wanted.TARGET_VARIABLE, prefix),)
+    if "MAP" in terminals and (prefix.startswith("@") or not prefix):
+        suggestions.append(Suggestion(Wanted.MAP, prefix))
+    if prefix.startswith("@"):
         return tuple(suggestions)
     frame = reading.frame
     keywords = " ".join(keyword for keyword in KEYWORDS if keyword.upper() in terminals and keyword != "map")
     if in_expression:
         if frame is not None and frame.bracket == "(" and previous.text in ("(", ",") and frame.callee.islower():
-            suggestions.append(Suggestion(Wanted.ARGUMENT, typed, frame.callee))
+            suggestions.append(Suggestion(Wanted.ARGUMENT, prefix, frame.callee))
         if _assigns_to_map(reading):
-            suggestions.append(Suggestion(Wanted.AGGREGATION, typed))
+            suggestions.append(Suggestion(Wanted.AGGREGATION, prefix))
         if "LET" in terminals:
-            suggestions.append(Suggestion(Wanted.STATEMENT, typed))
+            suggestions.append(Suggestion(Wanted.STATEMENT, prefix))
         else:
-            suggestions.append(Suggestion(Wanted.NAME, typed))
+            suggestions.append(Suggestion(Wanted.NAME, prefix))
             keywords = " ".join(keyword for keyword in keywords.split() if keyword != "thread")
-        suggestions.append(Suggestion(Wanted.TARGET_VARIABLE, typed))
+        suggestions.append(Suggestion(Wanted.TARGET_VARIABLE, prefix))
     if keywords:
-        suggestions.append(Suggestion(Wanted.KEYWORD, typed, keywords))
+        suggestions.append(Suggestion(Wanted.KEYWORD, prefix, keywords))
     return tuple(suggestions)
 
 

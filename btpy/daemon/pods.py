@@ -66,9 +66,9 @@ class Pods:
             self._uids[identity] = container.pod_uid if container is not None else ""
         return self._uids[identity]
 
-    def forget(self, running: set[tuple[int, int]]) -> None:
+    def forget(self, processes: set[tuple[int, int]]) -> None:
         """Forgets processes that have ended."""
-        for identity in self._uids.keys() - running:
+        for identity in self._uids.keys() - processes:
             del self._uids[identity]
 
     def _ask(self) -> None:

@@ -55,34 +55,34 @@ class Supervisor:
         if any(probe.pods is not None and not probe.has_expired for probe in self._probes.values()):
             self._pods.refresh()
         self._pods.forget(set(processes))
-        wanted: dict[Key, tuple[JvmProcess, StandingProbe]] = {}
+        placements: dict[Key, tuple[JvmProcess, StandingProbe]] = {}
         undecided: set[Key] = set()  # as long as the API server has not answered
         for identity, process in processes.items():
             for probe in self._probes.values():
                 is_for = not probe.has_expired and probe.is_for(process, self._pods)
                 if is_for:
-                    wanted[(*identity, probe.name, probe.digest)] = (process, probe)
+                    placements[(*identity, probe.name, probe.digest)] = (process, probe)
                 elif is_for is None:
                     undecided.add((*identity, probe.name, probe.digest))
         self._collect(processes.keys())
         for key, placement in self._placements.items():
-            if key not in wanted and key not in undecided:
+            if key not in placements and key not in undecided:
                 placement.ask(Ending.WITHDRAW)
-        self._clear_new(processes, wanted, {key[:2] for key in undecided})
-        for key, (process, probe) in wanted.items():
+        self._clear_new(processes, placements, {key[:2] for key in undecided})
+        for key, (process, probe) in placements.items():
             if self._may_begin(key):
                 self._begin(key, process, probe)
 
     def _clear_new(
         self,
         processes: dict[tuple[int, int], JvmProcess],
-        wanted: dict[Key, tuple[JvmProcess, StandingProbe]],
+        placements: dict[Key, tuple[JvmProcess, StandingProbe]],
         undecided: set[tuple[int, int]],
     ) -> None:
         """Clears each process that is new, once all rules are decided for it."""
         for identity in processes.keys() - self._known_processes - undecided:
             self._known_processes.add(identity)
-            names = {self._session_name(probe) for key, (_, probe) in wanted.items() if key[:2] == identity}
+            names = {self._session_name(probe) for key, (_, probe) in placements.items() if key[:2] == identity}
             arguments = (processes[identity], names)
             threading.Thread(target=self._clear, args=arguments, name="btpy-clearing", daemon=True).start()
 
@@ -121,7 +121,7 @@ class Supervisor:
         self._placements[key] = placement
         placement.start()
 
-    def _collect(self, running: Iterable[tuple[int, int]]) -> None:
+    def _collect(self, processes: Iterable[tuple[int, int]]) -> None:
         """Records the placements that have ended."""
         for key, placement in list(self._placements.items()):
             if placement.is_in:
@@ -136,7 +136,7 @@ class Supervisor:
             elif outcome is Outcome.ENDED:
                 self._was_in.discard(key)
             self._terms.report(f"{placement.title}: {_ended(placement, self._retries.get(key, (0.0, 0.0))[1])}")
-        alive = set(running)
+        alive = set(processes)
         for keys in (self._stopped, self._was_in):
             keys.difference_update([key for key in keys if key[:2] not in alive])
         for key in [key for key in self._retries if key[:2] not in alive]:
@@ -147,13 +147,13 @@ class Supervisor:
         wait = min(_LAST_RETRY, 2 * self._retries[key][1] if key in self._retries else _FIRST_RETRY)
         self._retries[key] = (time.monotonic() + wait, wait)
 
-    def _clear(self, process: JvmProcess, wanted: set[str]) -> None:
-        """Ends the sessions that an earlier daemon of this directory left in a JVM, except ``wanted`` ones. Runs on a
+    def _clear(self, process: JvmProcess, keys: set[str]) -> None:
+        """Ends the sessions that an earlier daemon of this directory left in a JVM, except those in ``keys``. Runs on a
         separate thread, because the JVM might not answer."""
         try:
             for session in unattended.listed(process):
                 is_ours = session.name.startswith(f"{self._owner} ")
-                if is_ours and session.name not in wanted and not session.clients:
+                if is_ours and session.name not in keys and not session.clients:
                     unattended.discard(process, session.id)
                     self._terms.report(f"{session.name}: an old session is out of {process.short_main} ({process.pid})")
         except BtpyError as error:

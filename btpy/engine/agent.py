@@ -98,7 +98,7 @@ def _accepted(request: type[Message], answer: Done) -> None:
         raise BtpyError(f"the agent refused {request.__name__.upper()}: {answer.error}")
 
 
-def _unknown(loaded: LoadedClass) -> bytes | None:
+def _unknown(loaded_class: LoadedClass) -> bytes | None:
     return None
 
 
@@ -147,7 +147,7 @@ class Agent:
                 files, read = readings.pop(0)
                 if read is not None:
                     files.update(self._answered(read))
-                while unread := [loaded for loaded in chunk if loaded.id not in files]:
+                while unread := [loaded_class for loaded_class in chunk if loaded_class.id not in files]:
                     rest = self._answered(self._read(unread))
                     if not rest:
                         break
@@ -161,15 +161,17 @@ class Agent:
     ) -> tuple[dict[int, bytes], _Reading | None]:
         """The known class files of these classes, and a function that waits for the others."""
         with timeline.step("read class files", classes=len(classes)):
-            files = {loaded.id: data for loaded in classes if (data := local_file(loaded)) is not None}
-        unread = [loaded for loaded in classes if loaded.id not in files]
+            files = {
+                loaded_class.id: data for loaded_class in classes if (data := local_file(loaded_class)) is not None
+            }
+        unread = [loaded_class for loaded_class in classes if loaded_class.id not in files]
         return files, self._read(unread) if unread else None
 
     def _read(self, classes: Sequence[LoadedClass]) -> _Reading:
         """A function that waits for the class files that fit into the answer. Raises ProtocolError when the agent
         answers with a class that it was not asked for: asking again for the others would never end.
         """
-        ids = tuple(loaded.id for loaded in classes)
+        ids = tuple(loaded_class.id for loaded_class in classes)
         answering = self._channel.ask(lambda request: messages.Read(request, ids), ClassFiles)
 
         def wait(timeout: float) -> dict[int, bytes]:
@@ -238,15 +240,15 @@ class Agent:
                     woven = prewoven(chunk)
                 build = partial(
                     messages.Weave,
-                    class_ids=tuple(loaded.id for loaded in chunk),
+                    class_ids=tuple(loaded_class.id for loaded_class in chunk),
                     prewoven=woven,
                     searches=searches,
                     loses_names=loses_names,
                 )
-                pending = self._channel.ask(build, messages.WeaveResult)
+                question = self._channel.ask(build, messages.WeaveResult)
                 if under_way is not None:
                     total = together(total, self._woven(*under_way))
-                under_way = pending, len(woven)
+                under_way = question, len(woven)
             return total if under_way is None else together(total, self._woven(*under_way))
 
     def _chunks(self, classes: Sequence[LoadedClass]) -> Iterator[Sequence[LoadedClass]]:

@@ -58,9 +58,9 @@ class ClassAnswers:
         if version is not None and version.depends(request):
             self._on_a_thread(self._answer_with_others, request)
             return
-        woven = self._woven(request)
-        if woven is not None:
-            self._channel.reply(woven)
+        answer = self._woven(request)
+        if answer is not None:
+            self._channel.reply(answer)
         else:
             self._on_a_thread(self._answer_with_room, request)
 
@@ -92,9 +92,9 @@ class ClassAnswers:
             self._send(request)
 
     def _send(self, request: ClassBytes) -> None:
-        while (woven := self._woven(request)) is None:
+        while (answer := self._woven(request)) is None:
             self._preweaving.end()
-        self._channel.send(woven)
+        self._channel.send(answer)
 
     def _woven(self, asked: ClassBytes) -> Woven | None:
         """None: prewoven classes have to be taken back first (:meth:`Instrumentation.answer`)."""

@@ -68,11 +68,11 @@ def class_files(process: JvmProcess) -> Iterator[Callable[[LoadedClass], bytes |
                     return archive
             return None
 
-        def class_file(loaded: LoadedClass) -> bytes | None:
-            url = loaded.code_source
+        def class_file(loaded_class: LoadedClass) -> bytes | None:
+            url = loaded_class.code_source
             if url not in archives:
                 archives[url] = archive_of(url)
-            archive, path = archives[url], loaded.name.replace(".", "/") + ".class"
+            archive, path = archives[url], loaded_class.name.replace(".", "/") + ".class"
             return archive.read(path) if archive is not None and path in archive else None
 
         yield class_file
@@ -96,20 +96,20 @@ class ClassPath:
         """
         version = self.process.feature_version or 8
         names: set[str] = set()
-        waiting = [*self.located, *self.process.open_archives]
-        while waiting:
-            at = waiting.pop(0)
+        queue = [*self.located, *self.process.open_archives]
+        while queue:
+            at = queue.pop(0)
             if at in names:
                 continue
             names.add(at)
             path = Path(at)
             mode = _mode(path)
             if stat.S_ISDIR(mode):
-                waiting += _readable(partial(_archives_in, path))
+                queue += _readable(partial(_archives_in, path))
                 yield partial(_readable, partial(_below, path))
             elif stat.S_ISREG(mode):
                 with contextlib.suppress(*UNREADABLE), zipfile.ZipFile(path) as archive:
-                    waiting += _readable(partial(_named_in_manifest, archive, at))
+                    queue += _readable(partial(_named_in_manifest, archive, at))
                     yield partial(_readable, partial(_in_archive, archive, version))
                     for content in _inner_archives(archive):
                         yield partial(_readable, partial(_in_archive_of, content, version))

@@ -32,21 +32,21 @@ class WovenClass(NamedTuple):
 def weave_class(
     factory: HandlerFactory,
     file: ClassFile,
-    planned: PlannedClass,
+    planned_class: PlannedClass,
     first_site: int,
     advised: AdvisedClass | None = None,
 ) -> WovenClass:
     """Weave a class by its plan; sites are numbered from ``first_site``. ``advised``: the result for the plan, if
     the caller has it already. Raises CompileError when a probe is too large for a method of the JVM."""
-    if not planned.methods:
+    if not planned_class.methods:
         return WovenClass(None, (), (), ())
     if advised is None:
-        advised = factory.advise(planned)
-    woven = weave(file, advised.plan, first_site)
-    refusals = (*advised.refusals, *woven.refusals)
-    if woven.data is None:
+        advised = factory.advise(planned_class)
+    woven_class = weave(file, advised.plan, first_site)
+    refusals = (*advised.refusals, *woven_class.refusals)
+    if woven_class.data is None:
         return WovenClass(None, (), (), refusals)
-    return WovenClass(woven.data, woven.sites, advised.handlers, refusals)
+    return WovenClass(woven_class.data, woven_class.sites, advised.handlers, refusals)
 
 
 def malformed(class_name: str, error: Exception) -> Refusal:

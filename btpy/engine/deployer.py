@@ -275,8 +275,8 @@ class Deployer:
         result = retransformation.change(self._agent, version, matching.to_weave, replacing, searches=watches)
         if watched is not None:
             watched()
-            matching, more = retransformation.weave_loaded_meanwhile(self._agent, version, matcher, matching)
-            result = together(result, more)
+            matching, extra_result = retransformation.weave_loaded_meanwhile(self._agent, version, matcher, matching)
+            result = together(result, extra_result)
         retransformation.weave_callers_of_loaded(self._agent, version, ids)
         warnings = prepared.warnings + matcher.missed_after_all(matching, missing)
         return Deployment.of(version, matching, result, warnings)
@@ -313,18 +313,18 @@ class Deployer:
             if old_version is None:
                 return 0
             removed = frozenset(probes) - old_version.program.removed
-            ended = _over(old_version.program, removed)
+            scripts = _over(old_version.program, removed)
             self._preweaving.end()
             self._agent.remove(sorted(removed), [probe.site for probe in old_version.on_agent(removed)])
             version = Instrumentation(
-                old_version.program.without(removed | ended), self.weave_state, old_version.allow, old_version
+                old_version.program.without(removed | scripts), self.weave_state, old_version.allow, old_version
             )
             self.version = version
             if old_version.watched:
                 self._agent.watch(version.watched)()
             result = retransformation.change(self._agent, version, (), removed)
-            self._run_once(old_version.end_probes(ended))
-            self._agent.remove(sorted(ended), [])
+            self._run_once(old_version.end_probes(scripts))
+            self._agent.remove(sorted(scripts), [])
             self._preweaving.begin(version)
             return result.put_back
 
@@ -335,7 +335,7 @@ class Deployer:
         version.resume(description.agent_sites)
         with weave_state.lock:
             weave_state.resume(description.sites, [site for _, site in description.agent_sites])
-            woven = set(weave_state.woven)
+            woven_classes = set(weave_state.woven)
         grow(self._outline, program)
         self.version = version
         if version.watched:
@@ -344,10 +344,14 @@ class Deployer:
         with version.planner.knowledge.asking(self._agent):
             matching = matcher.match()
         version.weave_state.add_refusals(matching.refusals)
-        fresh = [loaded for loaded in matching.to_weave if (loaded.name, loaded.loader) not in woven]
+        fresh = [
+            loaded_class
+            for loaded_class in matching.to_weave
+            if (loaded_class.name, loaded_class.loader) not in woven_classes
+        ]
         result = retransformation.weave(self._agent, version, fresh)
         with weave_state.lock:
-            names = sorted({name for name, _ in weave_state.woven} - {name for name, _ in woven})
+            names = sorted({name for name, _ in weave_state.woven} - {name for name, _ in woven_classes})
         self._preweaving.begin(version, matching)
         return Deployment.of(version, matching, result, loaded_meanwhile=tuple(names))
 
@@ -393,10 +397,10 @@ def _over(program: Program, to_remove: Collection[int]) -> frozenset[int]:
     """The remaining probes of the scripts that end when these probes are removed."""
     over: set[int] = set()
     for script in program.scripts:
-        remaining = [probe for probe in script.own if probe.id not in program.removed and probe.id not in to_remove]
+        probes = [probe for probe in script.own if probe.id not in program.removed and probe.id not in to_remove]
         touched = any(probe.id in to_remove for probe in script.own)
-        if touched and all(_is_begin_or_end(probe) for probe in remaining):
-            over.update(probe.id for probe in remaining)
+        if touched and all(_is_begin_or_end(probe) for probe in probes):
+            over.update(probe.id for probe in probes)
     return frozenset(over)
 
 

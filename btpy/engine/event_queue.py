@@ -89,10 +89,10 @@ class EventQueue:
             while not self._waiting:
                 if self._has_ended:
                     return None
-                remaining = None if deadline is None else deadline - time.monotonic()
-                if remaining is not None and remaining <= 0:
+                seconds = None if deadline is None else deadline - time.monotonic()
+                if seconds is not None and seconds <= 0:
                     return None
-                self._state.wait(remaining)
+                self._state.wait(seconds)
             message, size, credit = self._waiting.popleft()
             if isinstance(message, Events):
                 self._event_bytes -= size

@@ -109,16 +109,16 @@ class Instrumentation:
         self._by_supertype = bool(self.owner_patterns())
         self._of_subtypes = any(pattern.needs_supertypes for pattern, _ in self.planner.patterns())
         self._factory = HandlerFactory(self.program)
-        running = {probe.probe: probe for probe in earlier.agent_probes} if earlier is not None else {}
+        agent_probes = {probe.probe: probe for probe in earlier.agent_probes} if earlier is not None else {}
         probes = []
         with weave_state.lock:
             for probe in self.program.active:
                 if isinstance(probe.attachment, MethodAttachment | ProbeAttachment):
                     continue
-                if probe.id not in running:
+                if probe.id not in agent_probes:
                     handler = self._factory.fire(bind(self.program, probe, None))
-                    running[probe.id] = AgentProbe(probe.id, probe.attachment, weave_state.take_sites(1), handler)
-                probes.append(running[probe.id])
+                    agent_probes[probe.id] = AgentProbe(probe.id, probe.attachment, weave_state.take_sites(1), handler)
+                probes.append(agent_probes[probe.id])
             grown = earlier is None or len(self.program.probes) > len(earlier.program.probes)
             warmed = warming(self.program) if grown else None
             if warmed is not None:
@@ -176,10 +176,10 @@ class Instrumentation:
             if isinstance(probe.attachment, TimerAttachment)
         ]
 
-    def plan(self, loaded: LoadedClass, file: ClassFile) -> PlannedClass:
+    def plan(self, class_: LoadedClass, file: ClassFile) -> PlannedClass:
         """The plan of a loaded class, from its class file. Raises ClassFileError."""
         with self.weave_state.lock:
-            return self._plan(file, loaded.name, loaded.loader)
+            return self._plan(file, class_.name, class_.loader)
 
     def waits_for(self, probe: int, name: str, loader: str) -> bool:
         """Whether the probe matches a class of the application by its name."""
@@ -194,9 +194,9 @@ class Instrumentation:
         """
         weave_state = self.weave_state
         with weave_state.lock:
-            own = self.on_agent(probes) if self.warming is None else (*self.on_agent(probes), self.warming)
+            entries = self.on_agent(probes) if self.warming is None else (*self.on_agent(probes), self.warming)
             events = [event_class(event) for event in self.program.jfr_events.values()]  # before those that use them
-            handlers = {handler.class_name: handler for handler in (*events, *(probe.handler for probe in own))}
+            handlers = {handler.class_name: handler for handler in (*events, *(probe.handler for probe in entries))}
             for class_ in classes:
                 if class_.planned is None or class_.file is None or not class_.planned.methods:
                     continue
@@ -214,20 +214,20 @@ class Instrumentation:
         asks for them."""
         room = PREWOVEN_BYTES
         methods = []
-        for loaded in classes:
-            prewoven = self._prewoven_methods(loaded, room)
+        for class_ in classes:
+            prewoven = self._prewoven_methods(class_, room)
             if prewoven is not None:
                 methods.append(prewoven)
                 room -= len(prewoven.constants) + sum(len(method.content) for method in prewoven.methods)
         return tuple(methods)
 
-    def _prewoven_methods(self, loaded: LoadedClass, room: int) -> messages.PrewovenMethods | None:
+    def _prewoven_methods(self, class_: LoadedClass, room: int) -> messages.PrewovenMethods | None:
         weave_state = self.weave_state
         while True:
             with weave_state.lock:
-                prepared = self._prepared.get((loaded.name, loaded.loader))
+                prepared = self._prepared.get((class_.name, class_.loader))
                 first = weave_state.next_site
-                if prepared is None or loaded.loader == _BOOT or loaded.name in weave_state.naming:
+                if prepared is None or class_.loader == _BOOT or class_.name in weave_state.naming:
                     return None
                 if room < len(prepared.file.data) or not weave_state.installed.issuperset(
                     prepared.advised.handler_names
@@ -235,26 +235,26 @@ class Instrumentation:
                     return None
             # Without the lock: an application thread may be waiting for an answer about another class.
             try:
-                woven = weave_methods(prepared.file, prepared.advised.plan, first)
-                prewoven = prewoven_methods(loaded.id, prepared.file, woven, _method_sites(woven.sites))
+                result = weave_methods(prepared.file, prepared.advised.plan, first)
+                prewoven = prewoven_methods(class_.id, prepared.file, result, _method_sites(result.sites))
             except ClassFileError:
                 return None  # reported when it is woven
             with weave_state.lock:
-                if prewoven is None or not weave_state.has_room(len(woven.sites)):
+                if prewoven is None or not weave_state.has_room(len(result.sites)):
                     return None
                 if weave_state.next_site == first:  # otherwise another answer has used these numbers
-                    weave_state.take_sites(len(woven.sites))
-                    weave_state.wove(loaded.name, loaded.loader, woven.sites)
-                    prepared.sites = woven.sites
+                    weave_state.take_sites(len(result.sites))
+                    weave_state.wove(class_.name, class_.loader, result.sites)
+                    prepared.sites = result.sites
                     return prewoven
 
     def retransformed(self, classes: Iterable[LoadedClass], failed: Container[int]) -> None:
         """Called when the agent has woven the classes; ``failed``: ids of classes that are not woven."""
         with self.weave_state.lock:
-            for loaded in classes:
-                prepared = self._prepared.pop((loaded.name, loaded.loader), None)
-                if prepared is not None and loaded.id in failed:
-                    self.weave_state.withdraw(loaded.name, loaded.loader, prepared.sites)
+            for class_ in classes:
+                prepared = self._prepared.pop((class_.name, class_.loader), None)
+                if prepared is not None and class_.id in failed:
+                    self.weave_state.withdraw(class_.name, class_.loader, prepared.sites)
 
     @property
     def preweaves(self) -> bool:
@@ -290,10 +290,10 @@ class Instrumentation:
                 first = weave_state.first_prewoven_site()
             if len(missing) > most_handlers:
                 return None
-            woven = weave_class(self._factory, file, planned, first, advised)
+            result = weave_class(self._factory, file, planned, first, advised)
         except Exception:
             return None  # reported when it is loaded
-        content = None if woven.data is None else messages.PrewovenClass(woven.data, _method_sites(woven.sites))
+        content = None if result.data is None else messages.PrewovenClass(result.data, _method_sites(result.sites))
         with weave_state.lock:
             id_ = weave_state.preweave(
                 PrewovenRecord(
@@ -303,8 +303,8 @@ class Instrumentation:
                     digest,
                     self,
                     frozenset(probe for method in planned.methods for probe in method.probes),
-                    woven.sites,
-                    (*planned.refusals, *woven.refusals),
+                    result.sites,
+                    (*planned.refusals, *result.refusals),
                     self._found(planned, file, _ORDINARY),
                 )
             )
@@ -424,25 +424,25 @@ class Instrumentation:
         probes = frozenset(probe for method in planned.methods for probe in method.probes)
         earlier_site = weave_state.first_site(request.name, request.loader, digest, probes)
         first = weave_state.next_site if earlier_site is None else earlier_site
-        woven = weave_class(self._factory, file, planned, first, advised)
-        for refusal in woven.refusals:
+        result = weave_class(self._factory, file, planned, first, advised)
+        for refusal in result.refusals:
             weave_state.refuse(refusal)
-        if woven.data is None:
+        if result.data is None:
             return self._unchanged(request, digest)
         if earlier_site is None:
-            if not weave_state.has_room(len(woven.sites)):
+            if not weave_state.has_room(len(result.sites)):
                 detail = f"a session has {SITES:,} places: name fewer methods, or split the script"
                 weave_state.refuse(Refusal(RefusalReason.NO_SITES, request.name, None, detail))
                 return self._unchanged(request, digest)
-            weave_state.keep_sites(request.name, request.loader, digest, probes, len(woven.sites))
-        weave_state.wove(request.name, request.loader, woven.sites)
+            weave_state.keep_sites(request.name, request.loader, digest, probes, len(result.sites))
+        weave_state.wove(request.name, request.loader, result.sites)
         return messages.Woven(
             request.request,
             digest,
             Verdict.WOVEN,
-            handler_classes(self._not_installed(woven.handlers)),
-            _method_sites(woven.sites),
-            woven.data,
+            handler_classes(self._not_installed(result.handlers)),
+            _method_sites(result.sites),
+            result.data,
         )
 
     def _not_installed(self, handlers: Iterable[HandlerClass]) -> list[HandlerClass]:
@@ -452,33 +452,33 @@ class Instrumentation:
         self.weave_state.wove(request.name, request.loader, ())
         return messages.Woven(request.request, digest, Verdict.UNCHANGED, (), (), b"")
 
-    def _found(self, planned: PlannedClass, file: ClassFile, loader: str) -> tuple[Diagnostic, ...]:
+    def _found(self, plan: PlannedClass, file: ClassFile, loader: str) -> tuple[Diagnostic, ...]:
         """The diagnostics of a class that was loaded after the program."""
-        name = planned.class_name.replace("/", ".")
-        matching = {probe for method in planned.methods for probe in method.probes}
+        name = plan.class_name.replace("/", ".")
+        probes = {probe for method in plan.methods for probe in method.probes}
         in_vain = [
-            why_missing_there(probe, self.planner, file, planned, self.weave_state.hierarchy.ancestors)
-            for probe in (() if planned.refusals or planned.problems else self.program.active)
-            if probe.id not in matching and not self.weave_state.methods(probe.id)
+            why_missing_there(probe, self.planner, file, plan, self.weave_state.hierarchy.ancestors)
+            for probe in (() if plan.refusals or plan.problems else self.program.active)
+            if probe.id not in probes and not self.weave_state.methods(probe.id)
             if self.waits_for(probe.id, name, loader)
         ]
-        return (*planned.problems, *in_vain, *other_lines(self.program.active, self.planner, [(file, planned)]))
+        return (*plan.problems, *in_vain, *other_lines(self.program.active, self.planner, [(file, plan)]))
 
     def _plan(self, file: ClassFile, name: str, loader: str) -> PlannedClass:
         if file.name.replace("/", ".") != name:
             raise ClassFileError(f"the class file of {name} says {file.name}")
         weave_state = self.weave_state
         ancestors = weave_state.hierarchy.ancestors(name)
-        planned = self.planner.plan_class(file, in_jdk=loader in _JDK_LOADERS, ancestors=ancestors)
+        plan = self.planner.plan_class(file, in_jdk=loader in _JDK_LOADERS, ancestors=ancestors)
         for undecided in self.planner.undecided:
             if mutf8.encode(undecided.replace(".", "/")) in file.data:
                 weave_state.naming.setdefault(undecided, {})[name] = loader
         refusal = None
-        if planned.methods and ANNOTATED_RECORDS not in self.allow:
+        if plan.methods and ANNOTATED_RECORDS not in self.allow:
             refusal = harms(weave_state.java_version, name, file)
         if refusal is not None:
-            return PlannedClass(planned.class_name, (), (*planned.refusals, refusal), planned.problems)
-        return planned
+            return PlannedClass(plan.class_name, (), (*plan.refusals, refusal), plan.problems)
+        return plan
 
 
 def _members(file: ClassFile) -> tuple[str, str | None, tuple[str, ...], dict[tuple[str, str], int]]:

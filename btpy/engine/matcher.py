@@ -50,8 +50,8 @@ class Matcher:
         Raises UsageError for patterns that match more than MAX_CLASSES classes, unless ``first`` is given.
         """
         instrumentation, ids = self.instrumentation, self._ids
-        for loaded in self.agent.matching_classes(instrumentation.owner_patterns(ids)).classes:
-            instrumentation.weave_state.learn(loaded)
+        for loaded_class in self.agent.matching_classes(instrumentation.owner_patterns(ids)).classes:
+            instrumentation.weave_state.learn(loaded_class)
         matches = self.agent.matching_classes(instrumentation.patterns(ids), refuse_more=first is None)
         self._searched = matches.request
         first_classes = (
@@ -59,16 +59,16 @@ class Matcher:
         )
         classes, refusals = self.planned(first_classes)
         problems = dict.fromkeys(problem for class_ in classes if class_.planned for problem in class_.planned.problems)
-        own = [problem for problem in problems if self._is_own(problem)]
+        own_problems = [problem for problem in problems if self._is_own(problem)]
         beyond = matches.matched - len(first_classes)
-        matching = Matching(matches.loaded, tuple(classes), tuple(refusals), tuple(own), {}, beyond)
+        matching = Matching(matches.loaded, tuple(classes), tuple(refusals), tuple(own_problems), {}, beyond)
         # A class that was not examined, or has no class file, may match.
-        hidden = beyond > 0 or any(class_.planned is None for class_ in classes)
+        is_hidden = beyond > 0 or any(class_.planned is None for class_ in classes)
         inventory = self._inventory(matches.loaded)
         missing = {
             probe.id: self._why_missing(probe, classes, refusals, inventory)
             for probe in self.probes
-            if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not hidden
+            if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not is_hidden
         }
         notes = (
             *other_lines(self.probes, instrumentation.planner, looked_at(classes)),
@@ -79,11 +79,15 @@ class Matcher:
     def loaded_meanwhile(self, matching: Matching) -> Matching:
         """Classes of its probes that were loaded after this matching."""
         ids = {class_.loaded.id for class_ in matching.classes}
-        refused = {refusal.class_name for refusal in matching.refusals}
+        class_names = {refusal.class_name for refusal in matching.refusals}
         patterns = self.instrumentation.patterns(self._ids)
         newer = self.agent.search(patterns, MAX_CLASSES, since=self._searched) if patterns else Classes(0, 0, 0, ())
         self._searched = newer.request
-        fresh = [loaded for loaded in newer.classes if loaded.id not in ids and loaded.name not in refused]
+        fresh = [
+            loaded_class
+            for loaded_class in newer.classes
+            if loaded_class.id not in ids and loaded_class.name not in class_names
+        ]
         classes, refusals = self.planned(fresh)
         self.instrumentation.weave_state.add_refusals(refusals)
         return Matching(newer.loaded, tuple(classes), tuple(refusals), (), {})
@@ -131,7 +135,7 @@ class Matcher:
 
         Raises NothingMatched.
         """
-        woven = {site.probe for site in self.instrumentation.weave_state.all_sites}
+        probes = {site.probe for site in self.instrumentation.weave_state.all_sites}
         inventory = self._inventory(matching.loaded)
         refusals = self.instrumentation.weave_state.all_refusals  # the refusals of ``matching`` and of weaving
         diagnostics = []
@@ -139,7 +143,7 @@ class Matcher:
             attachment = probe.attachment
             if not isinstance(attachment, MethodAttachment) or attachment.pending:
                 continue
-            if probe.id in woven or probe.id in matching.missing:
+            if probe.id in probes or probe.id in matching.missing:
                 continue
             if not matching.methods(probe.id):
                 diagnostics.append(self._why_missing(probe, matching.classes, refusals, inventory))
@@ -153,14 +157,14 @@ class Matcher:
     def planned(self, loaded_classes: Sequence[LoadedClass]) -> tuple[list[MatchedClass], list[Refusal]]:
         """The classes that can be woven, with their plans; and the refusals of other classes and of methods."""
         instrumentation = self.instrumentation
-        for loaded in loaded_classes:
-            instrumentation.weave_state.learn(loaded)
+        for loaded_class in loaded_classes:
+            instrumentation.weave_state.learn(loaded_class)
         refusals = []
         usable = []
-        for loaded in loaded_classes:
-            refusal = refused(loaded)
+        for loaded_class in loaded_classes:
+            refusal = refused(loaded_class)
             if refusal is None:
-                usable.append(loaded)
+                usable.append(loaded_class)
             else:
                 refusals.append(refusal)
         classes = [self._matched(loaded, data) for loaded, data in self._class_files(usable)]
@@ -181,14 +185,14 @@ class Matcher:
         with class_files(self.target.process) as local_files:
             yield from self.agent.class_files(classes, local_files)
 
-    def _matched(self, loaded: LoadedClass, data: bytes) -> MatchedClass:
+    def _matched(self, loaded_class: LoadedClass, data: bytes) -> MatchedClass:
         if not data:
-            return MatchedClass(loaded, None, None)
+            return MatchedClass(loaded_class, None, None)
         try:
             file = ClassFile.parse(data)
-            return MatchedClass(loaded, file, self.instrumentation.plan(loaded, file))
+            return MatchedClass(loaded_class, file, self.instrumentation.plan(loaded_class, file))
         except ClassFileError:
-            return MatchedClass(loaded, None, None)  # not the loaded class: use the bytes of the JVM
+            return MatchedClass(loaded_class, None, None)  # not the loaded class: use the bytes of the JVM
 
     def _why_missing(
         self, probe: Probe, classes: Sequence[MatchedClass], refusals: Sequence[Refusal], inventory: Inventory
@@ -206,7 +210,7 @@ class Matcher:
         patterns = tuple(Pattern(pattern.kind, pattern.text) for pattern in planner.class_patterns_of(probe))
         ids = {class_.loaded.id for class_ in classes}
         loaded_classes = self.agent.search(patterns, READ_AT_ONCE).classes
-        more, _ = self.planned([loaded for loaded in loaded_classes if loaded.id not in ids])
+        more, _ = self.planned([loaded_class for loaded_class in loaded_classes if loaded_class.id not in ids])
         return [*classes, *more]
 
     def _exists(self, loader: str, name: str) -> bool:
@@ -238,14 +242,14 @@ class Matcher:
         )
 
 
-def refused(loaded: LoadedClass) -> Refusal | None:
+def refused(loaded_class: LoadedClass) -> Refusal | None:
     """The reason why a class is not woven."""
-    if loaded.refusal is LoadedRefusal.LOADER:
-        detail = f"its loader {loaded.loader} does not see btpy's run-time classes"
-        return Refusal(RefusalReason.LOADER, loaded.name, None, detail)
-    if loaded.refusal is LoadedRefusal.UNMODIFIABLE or not loaded.modifiable:
-        kind = "a hidden class" if "/" in loaded.name else "this class"
-        return Refusal(RefusalReason.UNMODIFIABLE, loaded.name, None, f"the JVM does not let {kind} be changed")
+    if loaded_class.refusal is LoadedRefusal.LOADER:
+        detail = f"its loader {loaded_class.loader} does not see btpy's run-time classes"
+        return Refusal(RefusalReason.LOADER, loaded_class.name, None, detail)
+    if loaded_class.refusal is LoadedRefusal.UNMODIFIABLE or not loaded_class.modifiable:
+        kind = "a hidden class" if "/" in loaded_class.name else "this class"
+        return Refusal(RefusalReason.UNMODIFIABLE, loaded_class.name, None, f"the JVM does not let {kind} be changed")
     return None
 
 

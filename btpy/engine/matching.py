@@ -112,7 +112,7 @@ def listed(
     program: Program, planner: Planner, matching: Matching, ancestors: Callable[[str], frozenset[str]]
 ) -> tuple[ListedProbe, ...]:
     """The matches of each method probe of a program, for people to read."""
-    refused = [
+    class_refusals = [
         ListedClass(refusal.class_name, "class", "", "", (), (), Skipped(refusal.reason.value, refusal.detail))
         for refusal in matching.refusals
         if refusal.method is None and refusal.class_name not in {class_.loaded.name for class_ in matching.classes}
@@ -129,7 +129,7 @@ def listed(
         ]
         classes += [
             refusal
-            for refusal in refused
+            for refusal in class_refusals
             if any(pattern.matches(refusal.name, ancestors(refusal.name)) for pattern in patterns)
         ]
         unseen = sum(
@@ -144,19 +144,19 @@ def listed(
     return tuple(probes)
 
 
-def _listed(probe: Probe, matched: MatchedClass) -> ListedClass:
-    loaded, file, planned = matched.loaded, matched.file, matched.planned
+def _listed(probe: Probe, matched_class: MatchedClass) -> ListedClass:
+    loaded_class, file, planned = matched_class.loaded, matched_class.file, matched_class.planned
     assert file is not None
     assert planned is not None
-    whole = next((refusal for refusal in planned.refusals if refusal.method is None), None)
+    class_refusal = next((refusal for refusal in planned.refusals if refusal.method is None), None)
     return ListedClass(
-        loaded.name,
-        kind_of(loaded.access_flags),
-        loaded.loader,
-        loaded.code_source,
-        (*((loaded.superclass,) if loaded.superclass else ()), *loaded.interfaces),
-        () if whole is not None else listed_methods(probe, file, planned),
-        None if whole is None else Skipped(whole.reason.value, whole.detail),
+        loaded_class.name,
+        kind_of(loaded_class.access_flags),
+        loaded_class.loader,
+        loaded_class.code_source,
+        (*((loaded_class.superclass,) if loaded_class.superclass else ()), *loaded_class.interfaces),
+        () if class_refusal is not None else listed_methods(probe, file, planned),
+        None if class_refusal is None else Skipped(class_refusal.reason.value, class_refusal.detail),
     )
 
 
@@ -197,16 +197,18 @@ def _reason(
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
     patterns = planner.class_patterns_of(probe.id)
-    mine = [matched for matched in classes if _is_of(matched, patterns, inventory)]
+    mine = [matched_class for matched_class in classes if _is_of(matched_class, patterns, inventory)]
     if not mine:
         return _why_no_class(probe, patterns, refusals, inventory)
     without_file = {class_.loaded.name for class_ in mine if class_.file is None}
     if len(without_file) == len(mine):
-        refused = [refusal for refusal in refusals if refusal.method is None and refusal.class_name in without_file]
-        if refused and refused[0].reason in _UNASKED:
-            return diagnose.protected_class(probe, refused[0])
-        if refused:
-            return diagnose.classes_refused(probe, refused)
+        class_refusals = [
+            refusal for refusal in refusals if refusal.method is None and refusal.class_name in without_file
+        ]
+        if class_refusals and class_refusals[0].reason in _UNASKED:
+            return diagnose.protected_class(probe, class_refusals[0])
+        if class_refusals:
+            return diagnose.classes_refused(probe, class_refusals)
     methods = [pattern.methods for pattern in attachment.methods]
     same_name = [
         (class_, method)
@@ -238,10 +240,10 @@ def _reason(
     return diagnose.no_overload_fits(probe, [_spelled(method) for _, method in same_name])
 
 
-def _is_of(matched: MatchedClass, patterns: Iterable[ClassPattern], inventory: Inventory) -> bool:
+def _is_of(matched_class: MatchedClass, patterns: Iterable[ClassPattern], inventory: Inventory) -> bool:
     """Whether one of the patterns of a probe matches a class."""
-    name = matched.loaded.name
-    annotations = matched.file.annotations if matched.file is not None else ()
+    name = matched_class.loaded.name
+    annotations = matched_class.file.annotations if matched_class.file is not None else ()
     return any(pattern.matches(name, inventory.ancestors(name), annotations) for pattern in patterns)
 
 
@@ -251,18 +253,20 @@ def _why_no_class(
     """The reason why a probe matches no loaded class that could be woven."""
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
-    refused = [
+    class_refusals = [
         refusal
         for refusal in refusals
         if any(pattern.matches(refusal.class_name, inventory.ancestors(refusal.class_name)) for pattern in patterns)
     ]
-    if refused:
-        return diagnose.classes_refused(probe, refused)
+    if class_refusals:
+        return diagnose.classes_refused(probe, class_refusals)
     names = inventory.names()
-    loaded = {loaded.name: loaded for loaded in names}
-    nearby = diagnose.nearest_class_names(attachment.classes[0].text, loaded)
-    facts = replace(inventory.facts, loaders=len({loaded.loader for loaded in names}))
-    return diagnose.no_class_matches(probe, facts, [_read(loaded[name], inventory) for name in nearby], loaded)
+    classes_by_name = {loaded_class.name: loaded_class for loaded_class in names}
+    nearby = diagnose.nearest_class_names(attachment.classes[0].text, classes_by_name)
+    facts = replace(inventory.facts, loaders=len({loaded_class.loader for loaded_class in names}))
+    return diagnose.no_class_matches(
+        probe, facts, [_read(classes_by_name[name], inventory) for name in nearby], classes_by_name
+    )
 
 
 def doubtful(
@@ -277,22 +281,22 @@ def doubtful(
         if not isinstance(probe.attachment, MethodAttachment):
             continue
         methods = [
-            (matched, method)
-            for matched in classes
-            for method in (matched.planned.methods if matched.planned is not None else ())
+            (matched_class, method)
+            for matched_class in classes
+            for method in (matched_class.planned.methods if matched_class.planned is not None else ())
             if probe.id in method.probes
         ]
         if not methods:
             continue
-        loaders = list(dict.fromkeys(matched.loaded.loader for matched, _ in methods))
+        loaders = list(dict.fromkeys(matched_class.loaded.loader for matched_class, _ in methods))
         if probe.attachment.thrown is not None and not _is_there(probe.attachment.thrown, loaders, inventory, exists):
-            names = [loaded.name for loaded in inventory.names()]
+            names = [loaded_class.name for loaded_class in inventory.names()]
             warnings.append(diagnose.no_such_exception(probe, names, inventory.facts))
         self_span = _self_of(probe)
-        if self_span is not None and all(_is_static(matched.file, method) for matched, method in methods):
-            spelled = [diagnose.method_of(matched.loaded.name, method.name) for matched, method in methods]
+        if self_span is not None and all(_is_static(matched_class.file, method) for matched_class, method in methods):
+            spelled = [diagnose.method_of(matched_class.loaded.name, method.name) for matched_class, method in methods]
             warnings.append(diagnose.always_null_self(probe, self_span, list(dict.fromkeys(spelled))))
-        abstract = _abstract_methods(probe.attachment, [matched for matched, _ in methods])
+        abstract = _abstract_methods(probe.attachment, [matched_class for matched_class, _ in methods])
         if abstract:
             owner, names = abstract
             warnings.append(diagnose.interface_with_some_code(probe, owner, names, inventory.subtypes(owner)))
@@ -307,7 +311,7 @@ def _abstract_methods(attachment: MethodAttachment, classes: Sequence[MatchedCla
     is_exact = all(pattern.kind is ClassPatternKind.EXACT for text in attachment.classes for pattern in text.classes)
     if not is_exact or attachment.signature is not None or first.file is None:
         return None
-    if any(matched.loaded.name != first.loaded.name for matched in classes):
+    if any(matched_class.loaded.name != first.loaded.name for matched_class in classes):
         return None
     if not first.loaded.access_flags & ACC_INTERFACE:
         return None
@@ -328,7 +332,7 @@ def _is_there(
     patterns = thrown.classes
     if any(pattern.kind is ClassPatternKind.ANNOTATED for pattern in patterns):
         return True
-    if any(pattern.is_meant_by(loaded.name) for loaded in inventory.names() for pattern in patterns):
+    if any(pattern.is_meant_by(loaded_class.name) for loaded_class in inventory.names() for pattern in patterns):
         return True
     names = [pattern.text for pattern in patterns if pattern.kind in (ClassPatternKind.EXACT, ClassPatternKind.SUBTYPE)]
     return any(exists(loader, name) for loader in loaders for name in names)
@@ -342,10 +346,10 @@ def _self_of(probe: Probe) -> Span | None:
     return next((name.span for name in names if name.text == "self"), None)
 
 
-def _is_static(file: ClassFile | None, planned: PlannedMethod) -> bool:
+def _is_static(file: ClassFile | None, planned_method: PlannedMethod) -> bool:
     methods = file.methods if file is not None else ()
     return any(
-        method.is_static and (method.name, method.descriptor) == (planned.name, planned.descriptor)
+        method.is_static and (method.name, method.descriptor) == (planned_method.name, planned_method.descriptor)
         for method in methods
     )
 
@@ -374,14 +378,14 @@ def why_missing_there(
     probe: Probe,
     planner: Planner,
     file: ClassFile,
-    planned: PlannedClass,
+    planned_class: PlannedClass,
     ancestors: Callable[[str], frozenset[str]],
 ) -> Diagnostic:
     """Like :func:`why_missing`, for a pending probe whose class is being loaded."""
     name, flags = file.name.replace("/", "."), file.access_flags
-    loaded = LoadedClass(0, name, "", "", (), flags, True, "", LoadedRefusal.NONE)
+    loaded_class = LoadedClass(0, name, "", "", (), flags, True, "", LoadedRefusal.NONE)
     nobody = Inventory(TargetFacts(0, 0, 0, ""), lambda: (), lambda name: (), ancestors, lambda name: None)
-    diagnostic = why_missing(probe, planner, [MatchedClass(loaded, file, planned)], (), nobody)
+    diagnostic = why_missing(probe, planner, [MatchedClass(loaded_class, file, planned_class)], (), nobody)
     return replace(diagnostic, severity=Severity.WARNING)
 
 
@@ -459,21 +463,21 @@ def _mapped_lines(probe: Probe, file: ClassFile, lines: Iterable[int], at: Itera
     origin = sources.origin(others[0]) if others else None
     if origin is None and not mapped:
         return None
-    written = origin.file if origin is not None else ""
-    return MappedLines(file.name.replace("/", "."), sources.source, mapped, written, tuple(others))
+    file_name = origin.file if origin is not None else ""
+    return MappedLines(file.name.replace("/", "."), sources.source, mapped, file_name, tuple(others))
 
 
-def _read(loaded: LoadedClass, inventory: Inventory) -> KnownClass:
-    data = inventory.class_file(loaded.name)
+def _read(loaded_class: LoadedClass, inventory: Inventory) -> KnownClass:
+    data = inventory.class_file(loaded_class.name)
     try:
-        return _known(loaded, None if data is None else ClassFile.parse(data))
+        return _known(loaded_class, None if data is None else ClassFile.parse(data))
     except ClassFileError:
-        return _known(loaded, None)
+        return _known(loaded_class, None)
 
 
-def _known(loaded: LoadedClass, file: ClassFile | None) -> KnownClass:
+def _known(loaded_class: LoadedClass, file: ClassFile | None) -> KnownClass:
     methods = None if file is None else tuple(_spelled(method) for method in file.methods)
-    return KnownClass(loaded.name, loaded.loader, bool(loaded.access_flags & ACC_INTERFACE), methods)
+    return KnownClass(loaded_class.name, loaded_class.loader, bool(loaded_class.access_flags & ACC_INTERFACE), methods)
 
 
 def _spelled(method: Member) -> str:

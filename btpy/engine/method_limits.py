@@ -13,23 +13,25 @@ from btpy.plan.plan import Refusal, RefusalReason
 from btpy.plan.planner import PlannedClass
 
 
-def within_limits(program: Program, weave_state: WeaveState, planned: PlannedClass) -> PlannedClass:
+def within_limits(program: Program, weave_state: WeaveState, planned_class: PlannedClass) -> PlannedClass:
     """The plan without the probes that would exceed their limits."""
-    name = planned.class_name.replace("/", ".")
+    name = planned_class.class_name.replace("/", ".")
     passed = {
-        id_: detail for id_, more in _methods(planned).items() if (detail := _passed(program, weave_state, id_, more))
+        id_: detail
+        for id_, more in _methods(planned_class).items()
+        if (detail := _passed(program, weave_state, id_, more))
     }
     if not passed:
-        return planned
+        return planned_class
     methods = [
         replace(method, advice=tuple(advice for advice in method.advice if advice.bound.probe.id not in passed))
-        for method in planned.methods
+        for method in planned_class.methods
     ]
     refusals = [Refusal(RefusalReason.TOO_MANY, name, None, detail) for detail in passed.values()]
     return replace(
-        planned,
+        planned_class,
         methods=tuple(method for method in methods if method.advice),
-        refusals=(*planned.refusals, *refusals),
+        refusals=(*planned_class.refusals, *refusals),
     )
 
 
@@ -47,14 +49,18 @@ def _passed(program: Program, weave_state: WeaveState, id_: int, more: int) -> s
     return ""
 
 
-def may_pass_limit(program: Program, weave_state: WeaveState, planned: PlannedClass) -> bool:
+def may_pass_limit(program: Program, weave_state: WeaveState, planned_class: PlannedClass) -> bool:
     """Whether a probe would pass its ``max=`` if all prewoven classes were loaded."""
-    return any(room < weave_state.prewoven_method_count(id_) for id_, room in _room(program, weave_state, planned))
+    return any(
+        room < weave_state.prewoven_method_count(id_) for id_, room in _room(program, weave_state, planned_class)
+    )
 
 
-def depends_on_prewoven(program: Program, weave_state: WeaveState, planned: PlannedClass) -> bool:
+def depends_on_prewoven(program: Program, weave_state: WeaveState, planned_class: PlannedClass) -> bool:
     """Whether a class fits into the limit of a probe, but would exceed it if all prewoven classes were loaded."""
-    return any(0 <= room < weave_state.prewoven_method_count(id_) for id_, room in _room(program, weave_state, planned))
+    return any(
+        0 <= room < weave_state.prewoven_method_count(id_) for id_, room in _room(program, weave_state, planned_class)
+    )
 
 
 def limits_classes(program: Program) -> bool:
@@ -65,14 +71,14 @@ def limits_classes(program: Program) -> bool:
     )
 
 
-def _room(program: Program, weave_state: WeaveState, planned: PlannedClass) -> Iterator[tuple[int, int]]:
+def _room(program: Program, weave_state: WeaveState, planned_class: PlannedClass) -> Iterator[tuple[int, int]]:
     """For each probe of a class, the number of methods that ``max=`` still allows after the methods of the class."""
-    for id_, more in _methods(planned).items():
+    for id_, more in _methods(planned_class).items():
         attachment = program.probes[id_].attachment
         assert isinstance(attachment, MethodAttachment)
         yield id_, attachment.max_methods - len(weave_state.methods(id_)) - more
 
 
-def _methods(planned: PlannedClass) -> Counter[int]:
+def _methods(planned_class: PlannedClass) -> Counter[int]:
     """The number of methods of the class that each probe is in."""
-    return Counter(probe for method in planned.methods for probe in method.probes)
+    return Counter(probe for method in planned_class.methods for probe in method.probes)

@@ -58,7 +58,7 @@ class Preweaving:
     def begin(self, version: Instrumentation, matching: Matching | None = None) -> None:
         """Begin to weave the classes that may be loaded later. ``matching``: the loaded classes."""
         if matching is not None:
-            self._loaded.update(matched.loaded.name for matched in matching.classes)
+            self._loaded.update(matched_class.loaded.name for matched_class in matching.classes)
         if not version.preweaves or not self._process.shares_files:
             return
         with version.weave_state.lock:
@@ -193,7 +193,7 @@ class Preweaver:
             self._waiting_bytes = 0
 
 
-def names_wanted(matches: Iterable[Callable[[str], bool]], loaded: Container[str]) -> Callable[[str], bool]:
-    """Whether one of the patterns matches a name of a class that is not loaded; ``loaded`` may grow."""
+def names_wanted(matches: Iterable[Callable[[str], bool]], loaded_names: Container[str]) -> Callable[[str], bool]:
+    """Whether one of the patterns matches a name of a class that is not loaded; ``loaded_names`` may grow."""
     patterns = tuple(matches)
-    return lambda name: name not in loaded and any(pattern(name) for pattern in patterns)
+    return lambda name: name not in loaded_names and any(pattern(name) for pattern in patterns)

@@ -23,23 +23,25 @@ _IN_CODE = ("LineNumberTable", "StackMapTable", "LocalVariableTable", "LocalVari
 
 
 def prewoven_methods(
-    class_id: int, file: ClassFile, woven: WovenMethods, sites: tuple[MethodSites, ...]
+    class_id: int, file: ClassFile, woven_methods: WovenMethods, sites: tuple[MethodSites, ...]
 ) -> PrewovenMethods | None:
     """The woven methods, for the agent; None if no method was woven, if a method could not be woven (the reason is
     found again with the bytes of the JVM), or if the JVM will certainly show other parts. Raises ClassFileError.
     """
-    if not woven.code or woven.refusals:
+    if not woven_methods.code or woven_methods.refusals:
         return None
     methods = []
-    for method, content in woven.code:
+    for method, content in woven_methods.code:
         content_shown = _shown(method)
         if content_shown is None:
             return None
         name, descriptor = unpack_from(">HH", file.data, method.offset + 2)
         methods.append(WovenCode(method.access_flags, name, descriptor, fingerprint(content_shown), content))
-    code_name = name_index(code_of(woven.code[0][0]))
+    code_name = name_index(code_of(woven_methods.code[0][0]))
     beginning = fingerprint(file.data[4 : file.pool_end])
-    return PrewovenMethods(class_id, sites, beginning, woven.pool.count, woven.pool.added, code_name, tuple(methods))
+    return PrewovenMethods(
+        class_id, sites, beginning, woven_methods.pool.count, woven_methods.pool.added, code_name, tuple(methods)
+    )
 
 
 def _shown(method: Member) -> bytes | None:

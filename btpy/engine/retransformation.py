@@ -25,11 +25,11 @@ def weave(
 ) -> WeaveResult:
     """Weave loaded classes. ``searches``: the caller looks for classes that the agent loads meanwhile; otherwise the
     agent weaves them itself."""
-    chosen = list(classes)
+    selection = list(classes)
     loses_names = LOST_PARAMETER_NAMES in version.allow
-    result = agent.weave(chosen, version.preweave_methods, searches=searches, loses_names=loses_names)
-    version.retransformed(chosen, {failure.class_id for failure in result.failures})
-    names = {loaded.id: loaded.name for loaded in chosen}
+    result = agent.weave(selection, version.preweave_methods, searches=searches, loses_names=loses_names)
+    version.retransformed(selection, {failure.class_id for failure in result.failures})
+    names = {loaded_class.id: loaded_class.name for loaded_class in selection}
     version.weave_state.add_refusals(
         Refusal(failure_reason(failure.error), names.get(failure.class_id, "?"), None, failure.error)
         for failure in result.failures
@@ -39,7 +39,7 @@ def weave(
 
 def weave_named(agent: Agent, version: Instrumentation, names: Iterable[str]) -> None:
     """Weave the loaded classes of these names, again or for the first time."""
-    weave(agent, version, [loaded for loaded in agent.named(list(names)) if refused(loaded) is None])
+    weave(agent, version, [loaded_class for loaded_class in agent.named(list(names)) if refused(loaded_class) is None])
 
 
 def change(
@@ -56,7 +56,7 @@ def change(
     hosts = {program.fires_in(program.probes[id_]).id for id_ in removed}
     with weave_state.lock:
         stale = set(weave_state.holding((*removed, *hosts)))
-    classes = {loaded.id: loaded for loaded in matched}
+    classes = {loaded_class.id: loaded_class for loaded_class in matched}
     for loaded in agent.named(sorted({name for name, _ in stale})):
         if (loaded.name, loaded.loader) in stale and refused(loaded) is None:
             classes[loaded.id] = loaded
@@ -76,7 +76,11 @@ def weave_loaded_meanwhile(
         if not later.classes and not later.refusals:
             break
         matching = matching.with_those_of(later)
-        fitting = [matched for matched in later.classes if matched.planned is not None and not matched.planned.problems]
+        fitting = [
+            matched_class
+            for matched_class in later.classes
+            if matched_class.planned is not None and not matched_class.planned.problems
+        ]
         handlers = handler_classes(version.prepare(fitting, frozenset()))
         if handlers:
             agent.install((), (), handlers)
@@ -88,9 +92,9 @@ def weave_loaded_meanwhile(
 def weave_callers_of_loaded(agent: Agent, version: Instrumentation, probes: Collection[int]) -> None:
     """Weave the callers of types that an operation of ``probes`` names, if the types were loaded between the first
     SEARCH and WATCH."""
-    for loaded in agent.matching_classes(version.owner_patterns(probes)).classes:
-        version.weave_state.learn(loaded)
-        weave_named(agent, version, version.callers(loaded.name))
+    for loaded_class in agent.matching_classes(version.owner_patterns(probes)).classes:
+        version.weave_state.learn(loaded_class)
+        weave_named(agent, version, version.callers(loaded_class.name))
 
 
 def _weave_arrived(agent: Agent, version: Instrumentation) -> None:
@@ -100,9 +104,11 @@ def _weave_arrived(agent: Agent, version: Instrumentation) -> None:
         arriving = version.weave_state.take_arriving(version)
     for look in range(LOOKS):
         loaded_classes = agent.named(sorted({name for name, _ in arriving}))
-        arrived = [loaded for loaded in loaded_classes if (loaded.name, loaded.loader) in arriving]
-        weave(agent, version, [loaded for loaded in arrived if refused(loaded) is None])
-        arriving -= {(loaded.name, loaded.loader) for loaded in arrived}
+        arrived = [
+            loaded_class for loaded_class in loaded_classes if (loaded_class.name, loaded_class.loader) in arriving
+        ]
+        weave(agent, version, [loaded_class for loaded_class in arrived if refused(loaded_class) is None])
+        arriving -= {(loaded_class.name, loaded_class.loader) for loaded_class in arrived}
         if not arriving:
             return
         if look + 1 < LOOKS:

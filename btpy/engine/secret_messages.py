@@ -14,27 +14,27 @@ from btpy.wire.messages import Errors, Events, Map, Maps, Message
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 
-def mask(message: AnyMessage, added: AddedSecrets | None, maps: Mapping[int, ProgramMap]) -> AnyMessage:
-    """Mask the secrets that :mod:`btpy.events.secret_texts` recognises, and the secrets that the user has ``added``.
+def mask(message: AnyMessage, added_secrets: AddedSecrets | None, maps: Mapping[int, ProgramMap]) -> AnyMessage:
+    """Mask the secrets that :mod:`btpy.events.secret_texts` recognises, and ``added_secrets``, those of the user.
     Lengths stay the same, so the credit does not change. ``maps``: the maps of the program, by id. Raises ProtocolError
     for a payload in which the texts cannot be found.
     """
     match message:
         case Events(records=payload):
-            hidden = masked(payload if added is None else added.records(payload))
-            return message if hidden == payload else replace(message, records=hidden)
+            masked_payload = masked(payload if added_secrets is None else added_secrets.records(payload))
+            return message if masked_payload == payload else replace(message, records=masked_payload)
         case Map(contents=payload) | Maps(contents=payload):
-            hidden = masked(payload if added is None else added.maps(payload, maps))
-            return message if hidden == payload else replace(message, contents=hidden)
+            masked_payload = masked(payload if added_secrets is None else added_secrets.maps(payload, maps))
+            return message if masked_payload == payload else replace(message, contents=masked_payload)
         case Errors(failures=failures):
             masked_failures = tuple(
-                replace(failure, message=_masked_text(failure.message, added)) for failure in failures
+                replace(failure, message=_masked_text(failure.message, added_secrets)) for failure in failures
             )
             return replace(message, failures=masked_failures)
         case _:
             return message
 
 
-def _masked_text(text: str, added: AddedSecrets | None) -> str:
-    text = text if added is None else added.text(text)
+def _masked_text(text: str, added_secrets: AddedSecrets | None) -> str:
+    text = text if added_secrets is None else added_secrets.text(text)
     return masked(text.encode(errors="surrogatepass")).decode(errors="replace")

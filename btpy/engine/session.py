@@ -119,16 +119,14 @@ class Session:
         """
         session = Session._connected(connecting)
         with session._closed_on_error():
-            chosen = sessions.chosen(session.agent.sessions(), name_or_id)
-            joined = session._join(chosen, take_over)
+            info = sessions.chosen(session.agent.sessions(), name_or_id)
+            reply = session._join(info, take_over)
             deployment = None
             if read:
                 deployer = session.deployer
-                description = Description.decode(joined.description, session.target.agent_build, deployer.place)
+                description = Description.decode(reply.description, session.target.agent_build, deployer.place)
                 deployment = deployer.resume(description)
-            session.joined = JoinedSession(
-                sessions.name_of(joined), joined.ttl_ns / 1e9, chosen.age_ns / 1e9, deployment
-            )
+            session.joined = JoinedSession(sessions.name_of(reply), reply.ttl_ns / 1e9, info.age_ns / 1e9, deployment)
         return session
 
     @staticmethod
@@ -166,15 +164,15 @@ class Session:
 
     def _join(self, info: SessionInfo, take_over: bool) -> Joined:
         """The description that the former client left for the next one."""
-        joined = self.agent.join(info.id, take_over)
-        if joined.error:
+        answer = self.agent.join(info.id, take_over)
+        if answer.error:
             raise UsageError(
-                f"session {sessions.id_text(info)} cannot be joined: {joined.error}",
+                f"session {sessions.id_text(info)} cannot be joined: {answer.error}",
                 help=["btpy sessions PID lists the sessions"],
             )
-        self.deployer.begin(joined.slot)
-        self.delivery.sent_before = {probe.probe: probe.records for probe in joined.handed_over}
-        return joined
+        self.deployer.begin(answer.slot)
+        self.delivery.sent_before = {probe.probe: probe.records for probe in answer.handed_over}
+        return answer
 
     def __enter__(self) -> Session:
         return self

@@ -20,17 +20,17 @@ def name_of(session: SessionInfo | Joined) -> str:
 
 def chosen(sessions: Sequence[SessionInfo], name_or_id: str) -> SessionInfo:
     """The session with this id or this name, or the only one whose id has this prefix. Raises UsageError."""
-    matching = [
+    matches = [
         session
         for session in sessions
         if name_or_id and (session.name == name_or_id or id_text(session).startswith(name_or_id.lower()))
     ]
-    if len(matching) == 1:
-        return matching[0]
-    listed = [f"{id_text(session)}  {name_of(session) or '(attended)'}" for session in sessions]
-    if matching:
+    if len(matches) == 1:
+        return matches[0]
+    lines = [f"{id_text(session)}  {name_of(session) or '(attended)'}" for session in sessions]
+    if matches:
         raise UsageError(
             f"{name_or_id!r} is more than one session",
-            help=[f"{id_text(session)}  {name_of(session)}" for session in matching],
+            help=[f"{id_text(session)}  {name_of(session)}" for session in matches],
         )
-    raise UsageError(f"no session {name_or_id!r} in this JVM", help=listed or ["this JVM has no sessions"])
+    raise UsageError(f"no session {name_or_id!r} in this JVM", help=lines or ["this JVM has no sessions"])

@@ -192,10 +192,10 @@ class WeaveState:
         ids = frozenset(probes)
         return [where for where, sites in self.woven.items() if any(probe in ids for probe, _, _ in sites)]
 
-    def learn(self, loaded: LoadedClass) -> None:
+    def learn(self, loaded_class: LoadedClass) -> None:
         """Remember the supertypes of a loaded class. Takes the lock."""
         with self.lock:
-            self.hierarchy.add(loaded.name, loaded.superclass, loaded.interfaces)
+            self.hierarchy.add(loaded_class.name, loaded_class.superclass, loaded_class.interfaces)
 
     def add_installed(self, handlers: Iterable[str]) -> None:
         """These handler classes are defined in the target: they need not be sent with woven classes. Takes the lock."""

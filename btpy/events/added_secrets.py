@@ -58,20 +58,20 @@ class AddedSecrets:
 
     def _masked(self, payload: bytes, texts: Iterable[PayloadText]) -> bytes:
         pieces: list[bytes] = []
-        done = 0
+        position = 0
         for start, end, wide, cut in texts:
             data = payload[start:end]
             text = _units(data) if wide else data.decode("latin-1")
-            hidden = self._of(text, cut=cut)
-            if hidden is not text:
-                pieces += payload[done:start], _wide(hidden) if wide else hidden.encode("latin-1")
-                done = end
-        return b"".join((*pieces, payload[done:])) if pieces else payload
+            masked_text = self._of(text, cut=cut)
+            if masked_text is not text:
+                pieces += payload[position:start], _wide(masked_text) if wide else masked_text.encode("latin-1")
+                position = end
+        return b"".join((*pieces, payload[position:])) if pieces else payload
 
     def _of(self, text: str, *, cut: bool) -> str:
         """``text``: one character for each UTF-16 unit. The same object if it has no secret."""
-        hidden = self._hidden_cached(text, cut) if len(text) <= _REMEMBERED_CHARACTERS else self._hidden(text, cut)
-        return text if hidden is None else hidden
+        masked_text = self._hidden_cached(text, cut) if len(text) <= _REMEMBERED_CHARACTERS else self._hidden(text, cut)
+        return text if masked_text is None else masked_text
 
     def _hidden(self, text: str, cut: bool) -> str | None:
         """None: the text has no secret."""

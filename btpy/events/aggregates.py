@@ -235,27 +235,27 @@ class Histogram:
         if precision >= self.layout.precision:
             return self
         layout = replace(self.layout, precision=precision)
-        joined: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for index, count in self.counts:
             into = layout.index(self.layout.bounds(index)[1])
-            joined[into] = joined.get(into, 0) + count
-        return replace(self, layout=layout, counts=tuple(sorted(joined.items())))
+            counts[into] = counts.get(into, 0) + count
+        return replace(self, layout=layout, counts=tuple(sorted(counts.items())))
 
     def merge(self, other: Histogram) -> Histogram:
         """The exact histogram of all samples, with the lower precision of the two."""
         if type(self.layout) is not type(other.layout):
             raise ValueError(f"histograms of {self.layout} and {other.layout}")
         left, right = self.coarser(other.layout.precision), other.coarser(self.layout.precision)
-        joined = dict(left.counts)
+        counts = dict(left.counts)
         for index, count in right.counts:
-            joined[index] = joined.get(index, 0) + count
+            counts[index] = counts.get(index, 0) + count
         return Histogram(
             left.layout,
             _wrap(self.integral + other.integral),
             self.floating + other.floating,
             _choose_long(min, self.least, other.least),
             _choose_long(max, self.greatest, other.greatest),
-            tuple(sorted(joined.items())),
+            tuple(sorted(counts.items())),
             exemplars=newest((*self.exemplars, *other.exemplars)),
         )
 
@@ -383,12 +383,12 @@ class TimeSeries:
 def _joined_windows(
     windows: Iterable[tuple[int, Total | Average | Least | Greatest | Count]], epoch: int, series: Series
 ) -> tuple[tuple[int, Total | Average | Least | Greatest | Count], ...]:
-    joined: dict[int, Total | Average | Least | Greatest | Count] = {}
+    result: dict[int, Total | Average | Least | Greatest | Count] = {}
     for at, window in windows:
         if epoch - series.windows < at <= epoch:
-            earlier_window = joined.get(at)
-            joined[at] = window if earlier_window is None else earlier_window.merge(window)  # type: ignore[arg-type]  # of one kind
-    return tuple(sorted(joined.items()))
+            earlier_window = result.get(at)
+            result[at] = window if earlier_window is None else earlier_window.merge(window)  # type: ignore[arg-type]  # of one kind
+    return tuple(sorted(result.items()))
 
 
 Aggregate = (
@@ -489,14 +489,14 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map], form: ContentForm) -
             skips = _skips(*SKIPS.unpack_from(data, at))
             at += SKIPS.size
         omitted, count = COUNTS.unpack_from(data, at)
-        declared = maps.get(map_id)
-        if declared is None:
+        map_ = maps.get(map_id)
+        if map_ is None:
             raise ProtocolError(f"content of map {map_id}, which was never declared")
         at += COUNTS.size
         entries: list[tuple[Key, Aggregate | Value]] = []
         for _ in range(count):
-            key, at = _key(data, at, declared.keys)
-            if declared.kind is MapKind.VALUE:
+            key, at = _key(data, at, map_.keys)
+            if map_.kind is MapKind.VALUE:
                 plain, at = read_value(data, at)
                 entries.append((key, plain))
             else:
@@ -505,12 +505,12 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map], form: ContentForm) -
                 if end > len(data):
                     raise ProtocolError(f"{cells} cells at {at} of {len(data)} bytes")
                 values: list[Value] = []
-                if declared.kind in WITH_VALUES:
+                if map_.kind in WITH_VALUES:
                     values, end_of_values = _read_values(data, end)
-                    value = _sketch(declared, data[at + 4 : end], values)
+                    value = _sketch(map_, data[at + 4 : end], values)
                     at = end_of_values
                 else:
-                    value = _aggregate(declared, data[at + 4 : end], form)
+                    value = _aggregate(map_, data[at + 4 : end], form)
                     at = end
                 if form.skips:
                     weights, at = _weights(data, at, skips)
@@ -520,7 +520,7 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map], form: ContentForm) -
             at = _exemplars(data, at, entries)
     except struct.error as cause:
         raise ProtocolError(f"truncated map content at {at} of {len(data)}") from cause
-    return MapContent(declared, full, tuple(entries), omitted, evicted, skips), at
+    return MapContent(map_, full, tuple(entries), omitted, evicted, skips), at
 
 
 def _skips(skipped: int, factor: int, pending: int, rested_ns: int) -> Skips | None:
@@ -573,7 +573,7 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
 
     Raises ValueError when they are not of the same kind, or there are none.
     """
-    joined: dict[object, tuple[Key, Aggregate | Value]] = {}
+    result: dict[object, tuple[Key, Aggregate | Value]] = {}
     full = omitted = evicted = 0
     skips: Skips | None = None
     first: MapContent | None = None
@@ -588,13 +588,13 @@ def merge(contents: Iterable[MapContent]) -> MapContent:
         skips = joined_skips(skips, content.skips)
         for key, value in content.entries:
             exact = _exact(key)
-            present = joined.get(exact)
+            present = result.get(exact)
             if present is not None and isinstance(present[1], Aggregate) and isinstance(value, Aggregate):
                 value = merged(present[1], value)
-            joined[exact] = key, value
+            result[exact] = key, value
     if first is None:
         raise ValueError("nothing to merge")
-    entries = joined.values() if skips is None else [(key, _of_all(value, skips)) for key, value in joined.values()]
+    entries = result.values() if skips is None else [(key, _of_all(value, skips)) for key, value in result.values()]
     return MapContent(first.map, full, tuple(entries), omitted, evicted, skips)
 
 
@@ -800,36 +800,36 @@ def _key(data: bytes, at: int, size: int) -> tuple[Key, int]:
     return tuple(components), at
 
 
-def _aggregate(declared: Map, cells: bytes, form: ContentForm) -> Aggregate:
-    kind = declared.kind
+def _aggregate(map_: Map, cells: bytes, form: ContentForm) -> Aggregate:
+    kind = map_.kind
     if kind in (MapKind.HIST, MapKind.PCTL):
-        return _histogram(declared, cells, form)
+        return _histogram(map_, cells, form)
     if kind is MapKind.LHIST:
-        return _linear(declared, cells)
+        return _linear(map_, cells)
     if kind is MapKind.TSERIES:
-        return _series(declared, cells)
+        return _series(map_, cells)
     if kind is MapKind.DISTINCT:
-        return _distinct(declared, cells)
+        return _distinct(map_, cells)
     layout, make = _FIXED[kind]
     if len(cells) != layout.size:
-        raise ProtocolError(f"{len(cells) // 8} cells for {kind.value} of map @{declared.name}")
+        raise ProtocolError(f"{len(cells) // 8} cells for {kind.value} of map @{map_.name}")
     aggregate = make(*layout.unpack(cells))
     if aggregate.n < 0:
-        raise ProtocolError(f"{aggregate.n} samples in map @{declared.name}")
+        raise ProtocolError(f"{aggregate.n} samples in map @{map_.name}")
     return aggregate
 
 
-def _histogram(declared: Map, cells: bytes, form: ContentForm) -> Aggregate:
+def _histogram(map_: Map, cells: bytes, form: ContentForm) -> Aggregate:
     head = _HIST_HEAD if form.exponential else _OLD_HIST_HEAD
     if len(cells) < head.size:
-        raise ProtocolError(f"{len(cells) // 8} cells for a histogram of @{declared.name}")
+        raise ProtocolError(f"{len(cells) // 8} cells for a histogram of @{map_.name}")
     integral, floating, least, greatest, *negatives = head.unpack_from(cells)
     segments = cells[head.size :]
-    layout = Exponential(declared.precision) if form.exponential else LogLinear(declared.precision)
+    layout = Exponential(map_.precision) if form.exponential else LogLinear(map_.precision)
     if form.exponential:
-        counts = _signed(_occupied(declared, segments, 2 * _half(layout)), layout)
+        counts = _signed(_occupied(map_, segments, 2 * _half(layout)), layout)
     else:
-        counts = [(-1, *negatives), *_occupied(declared, segments, layout.last + 1)]
+        counts = [(-1, *negatives), *_occupied(map_, segments, layout.last + 1)]
         counts = counts if counts[0][1] else counts[1:]
     if any(count < 0 for _, count in counts):
         raise ProtocolError("negative count in a histogram")
@@ -857,14 +857,14 @@ def _signed(occupied: Iterable[tuple[int, int]], layout: Buckets) -> list[tuple[
     return sorted(counts)
 
 
-def _linear(declared: Map, cells: bytes) -> Aggregate:
-    linear = declared.parameters
+def _linear(map_: Map, cells: bytes) -> Aggregate:
+    linear = map_.parameters
     assert isinstance(linear, Linear)
     if len(cells) < _LHIST_HEAD.size:
-        raise ProtocolError(f"{len(cells) // 8} cells for a histogram of @{declared.name}")
+        raise ProtocolError(f"{len(cells) // 8} cells for a histogram of @{map_.name}")
     integral, floating, low, low_floating, high, high_floating = _LHIST_HEAD.unpack_from(cells)
     size = linear.buckets + 2
-    counts = _laid_out(_occupied(declared, cells[_LHIST_HEAD.size :], size), size)
+    counts = _laid_out(_occupied(map_, cells[_LHIST_HEAD.size :], size), size)
     if any(count < 0 for count in counts):
         raise ProtocolError("negative count in a histogram")
     n = sum(counts)
@@ -878,20 +878,20 @@ def _linear(declared: Map, cells: bytes) -> Aggregate:
     )
 
 
-def _occupied(declared: Map, segments: bytes, most: int) -> Iterator[tuple[int, int]]:
+def _occupied(map_: Map, segments: bytes, most: int) -> Iterator[tuple[int, int]]:
     """The cells that are not 0, with their numbers. The input has segments of cells, each after its number."""
     if len(segments) % _SEGMENT.size:
-        raise ProtocolError(f"{len(segments) // 8} cells of buckets in map @{declared.name}")
+        raise ProtocolError(f"{len(segments) // 8} cells of buckets in map @{map_.name}")
     end = 0
     for number, *cells in _SEGMENT.iter_unpack(segments):
         at = number * _SEGMENT_CELLS
         if not end <= at < most:
-            raise ProtocolError(f"segment {number} of the buckets of map @{declared.name}")
+            raise ProtocolError(f"segment {number} of the buckets of map @{map_.name}")
         end = at + len(cells)
         for index, cell in enumerate(cells, at):
             if cell:
                 if index >= most:
-                    raise ProtocolError(f"{index + 1} buckets in map @{declared.name}")
+                    raise ProtocolError(f"{index + 1} buckets in map @{map_.name}")
                 yield index, cell
 
 
@@ -906,11 +906,11 @@ def _zeros(size: int) -> tuple[int, ...]:
     return (0,) * size
 
 
-def _series(declared: Map, cells: bytes) -> Aggregate:
-    series = declared.parameters
+def _series(map_: Map, cells: bytes) -> Aggregate:
+    series = map_.parameters
     assert isinstance(series, Series)
     if len(cells) < 16 or (len(cells) - 16) % _WINDOW.size:
-        raise ProtocolError(f"{len(cells) // 8} cells for a series of @{declared.name}")
+        raise ProtocolError(f"{len(cells) // 8} cells for a series of @{map_.name}")
     n, epoch = struct.unpack_from(">qq", cells)
     windows = []
     for at, samples, integral, bits in _WINDOW.iter_unpack(cells[16:]):
@@ -935,14 +935,14 @@ def _window(
             return Count(n)
 
 
-def _distinct(declared: Map, cells: bytes) -> Aggregate:
+def _distinct(map_: Map, cells: bytes) -> Aggregate:
     size = 1 << REGISTER_BITS
     if len(cells) < 8:
-        raise ProtocolError(f"no cells for distinct values of @{declared.name}")
+        raise ProtocolError(f"no cells for distinct values of @{map_.name}")
     (n,) = struct.unpack_from(">q", cells)
-    registers = _registers(_laid_out(_occupied(declared, cells[8:], size // 8), size // 8))
+    registers = _registers(_laid_out(_occupied(map_, cells[8:], size // 8), size // 8))
     if max(registers) > 64 - REGISTER_BITS + 1:
-        raise ProtocolError(f"a register of {max(registers)} in map @{declared.name}")
+        raise ProtocolError(f"a register of {max(registers)} in map @{map_.name}")
     return Distinct(n, registers)
 
 
@@ -950,21 +950,21 @@ def _registers(cells: tuple[int, ...]) -> bytes:
     return struct.pack(f"<{len(cells)}q", *cells)
 
 
-def _sketch(declared: Map, cells: bytes, values: list[Value]) -> Aggregate:
+def _sketch(map_: Map, cells: bytes, values: list[Value]) -> Aggregate:
     """An aggregate that holds values."""
     numbers = struct.unpack(f">{len(cells) // 8}q", cells)
-    kind, most = declared.kind, declared.parameters
+    kind, most = map_.kind, map_.parameters
     if kind is MapKind.TOPK and isinstance(most, Most) and len(numbers) == 2 + 2 * len(values):
         entries = zip(values, numbers[2::2], numbers[3::2], strict=True)
         frequent = [Frequent(value, count, error) for value, count, error in entries]
         if any(not 0 <= value.error <= value.count for value in frequent):
-            raise ProtocolError(f"a count below its error in map @{declared.name}")
+            raise ProtocolError(f"a count below its error in map @{map_.name}")
         return Top(numbers[0], most.count, numbers[1], by_frequency(frequent))
     if kind is MapKind.SAMPLE_OF and isinstance(most, Most) and len(numbers) == 1:
         return Examples(numbers[0], most.count, tuple(values[: most.count]))
     if kind in (MapKind.FIRST, MapKind.LAST) and len(numbers) == 1 and len(values) == 1:
         return First(numbers[0], values[0]) if kind is MapKind.FIRST else Last(numbers[0], values[0])
-    raise ProtocolError(f"{len(numbers)} cells and {len(values)} values for {kind.value} of map @{declared.name}")
+    raise ProtocolError(f"{len(numbers)} cells and {len(values)} values for {kind.value} of map @{map_.name}")
 
 
 def _least(n: int, integral: int, floating: float) -> Least:

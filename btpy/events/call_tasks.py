@@ -37,9 +37,9 @@ def with_tasks(call: Call, thread: str, runs: Sequence[Run], trees: CallTrees) -
 def _last_calls(runs: Sequence[Run], calls: _Calls) -> Iterator[Part]:
     """The last call in each run. A run often ends after the root call, which already had the result of the run."""
     for run in runs:
-        ended = [call.end for call in calls.get(run.tid, ()) if run.began <= call.begin <= run.ended]
-        if ended:
-            yield Part(CALL, "", "", "", run.tid, run.thread, run.began, max(ended))
+        ends = [call.end for call in calls.get(run.tid, ()) if run.began <= call.begin <= run.ended]
+        if ends:
+            yield Part(CALL, "", "", "", run.tid, run.thread, run.began, max(ends))
 
 
 def _tasks(call: Call, node: Node, calls: _Calls) -> tuple[Call, ...]:
@@ -47,7 +47,7 @@ def _tasks(call: Call, node: Node, calls: _Calls) -> tuple[Call, ...]:
 
 
 def _task(call: Call, node: Node, calls: _Calls) -> Call:
-    own = [inner for inner in node.children if inner.kind == CALL]
+    inner_calls = [inner for inner in node.children if inner.kind == CALL]
     task = Call(
         owner="",
         name=node.thread,
@@ -57,7 +57,7 @@ def _task(call: Call, node: Node, calls: _Calls) -> Call:
         children=tuple(inner for inner in calls.get(node.tid, ()) if node.start <= inner.begin <= node.end),
         tid=node.tid,
         waited=node.waited,
-        critical=node.critical + sum(inner.critical for inner in own),
+        critical=node.critical + sum(inner.critical for inner in inner_calls),
         cut=node.cut,
     )
     return replace(task, tasks=_tasks(task, node, calls))

@@ -93,10 +93,10 @@ class CallTrees:
         """Adds a call that may be part of another one."""
         if thread not in self._pending and len(self._pending) >= MAX_THREADS:
             del self._pending[next(iter(self._pending))]
-        pending = self._pending.setdefault(thread, [])
-        pending.append(self._with_children(pending, call))
-        if len(pending) > MAX_PENDING:
-            del pending[: MAX_PENDING // 2]
+        calls = self._pending.setdefault(thread, [])
+        calls.append(self._with_children(calls, call))
+        if len(calls) > MAX_PENDING:
+            del calls[: MAX_PENDING // 2]
 
     def root(self, thread: int, call: Call) -> Call:
         """Adds an outermost call, and returns its tree. Earlier pending calls of the thread are discarded."""
@@ -113,13 +113,13 @@ class CallTrees:
         return tuple(calls)
 
     @staticmethod
-    def _with_children(pending: list[Call], call: Call) -> Call:
+    def _with_children(calls: list[Call], call: Call) -> Call:
         """Removes the children of a call from the pending calls."""
-        first = len(pending)
-        while first and _is_within(pending[first - 1], call):
+        first = len(calls)
+        while first and _is_within(calls[first - 1], call):
             first -= 1
-        children = tuple(pending[first:])
-        del pending[first:]
+        children = tuple(calls[first:])
+        del calls[first:]
         return replace(call, children=children)
 
 

@@ -25,8 +25,8 @@ class Exemplar(NamedTuple):
     @property
     def size(self) -> int:
         """The power of two of the sample. The agent keeps one exemplar of each size between two readings."""
-        whole = int(self.value) if abs(self.value) < 1 << 64 else 1 << 64
-        return (~whole if whole < 0 else whole).bit_length()
+        magnitude = int(self.value) if abs(self.value) < 1 << 64 else 1 << 64
+        return (~magnitude if magnitude < 0 else magnitude).bit_length()
 
 
 def read_exemplar(data: bytes, at: int) -> tuple[int, Exemplar]:

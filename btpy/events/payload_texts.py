@@ -81,19 +81,19 @@ def of_map(payload: bytes, maps: Mapping[int, Map]) -> list[PayloadText]:
 
 
 def _content(data: bytes, at: int, maps: Mapping[int, Map], texts: list[PayloadText]) -> int:
-    declared = maps.get(aggregates.CONTENT.unpack_from(data, at)[0])
-    if declared is None:
+    map_ = maps.get(aggregates.CONTENT.unpack_from(data, at)[0])
+    if map_ is None:
         raise ProtocolError("content of a map that was never declared")
     at += aggregates.CONTENT.size + aggregates.SKIPS.size
     _, count = aggregates.COUNTS.unpack_from(data, at)
     at += aggregates.COUNTS.size
     for _ in range(count):
         at = _values(data, at, texts)
-        if declared.kind is MapKind.VALUE:
+        if map_.kind is MapKind.VALUE:
             at = _value(data, at, len(data), 0, texts)
             continue
         at = _cells(data, at)
-        if declared.kind in aggregates.WITH_VALUES:
+        if map_.kind in aggregates.WITH_VALUES:
             at = _values(data, at, texts)
         at = _cells(data, at)  # weights
     (exemplars,) = aggregates.U4.unpack_from(data, at)

@@ -288,15 +288,15 @@ class RecordDecoder:
                 unread[kind[1]] += count - room[kind]
         if not unread:
             return self.decode(payload), unread
-        chosen: list[bytes] = []
+        records: list[bytes] = []
         at, total = 0, sum(room.values())
-        while len(chosen) < total:
+        while len(records) < total:
             size, template, _, probe = _KIND(payload, at)
             if room[template, probe]:
                 room[template, probe] -= 1
-                chosen.append(payload[at : at + size])
+                records.append(payload[at : at + size])
             at += size
-        return self.decode(b"".join(chosen)), unread
+        return self.decode(b"".join(records)), unread
 
     def _name_thread(self, tid: int, values: tuple[Value, ...]) -> None:
         if len(values) != 1:

@@ -178,10 +178,10 @@ def _clamp(node: Node, root: Node) -> None:
     for child in node.children:
         outside = child.start < root.start - _SLACK or child.end > root.end + _SLACK
         child.cut = child.cut or (outside and not child.about)
-        waiting = min(max(child.handed, root.start), root.end)
+        start = min(max(child.handed, root.start), root.end)
         child.start = min(max(child.start, root.start), root.end)
         child.end = max(min(child.end, root.end), child.start)
-        child.waited = child.start - waiting if child.kind == TASK else 0
+        child.waited = child.start - start if child.kind == TASK else 0
         _clamp(child, root)
 
 
@@ -236,8 +236,8 @@ def _follow(node: Node, until: int, tasks: Sequence[Node]) -> int:
     its thread waits for the task that the thread ran before.
     """
     moment = until
-    ended = [(last, child) for child in node.children if (last := child.last) is not None]
-    for end, child in sorted(ended, key=lambda ending: ending[0], reverse=True):
+    last_parts = [(last, child) for child in node.children if (last := child.last) is not None]
+    for end, child in sorted(last_parts, key=lambda ending: ending[0], reverse=True):
         if child.handed < moment and end <= moment + _SLACK:
             last = min(end, moment)
             node.critical += moment - last

@@ -73,9 +73,12 @@ def _masked_texts(payload: bytes, texts: re.Pattern[bytes], width: int) -> bytes
         text = match[0][::width]
         if not _may_have_secret(text):
             continue
-        hidden = _SECRET.sub(_mask, text)
-        if hidden != text:
-            pieces += payload[end : match.start()], hidden.decode().encode("utf-16-le") if width == 2 else hidden
+        masked_text = _SECRET.sub(_mask, text)
+        if masked_text != text:
+            pieces += (
+                payload[end : match.start()],
+                masked_text.decode().encode("utf-16-le") if width == 2 else masked_text,
+            )
             end = match.end()
     return b"".join((*pieces, payload[end:])) if pieces else payload
 
@@ -92,8 +95,8 @@ def _mask(match: re.Match[bytes]) -> bytes:
     group = match.lastgroup
     assert group is not None
     start, end = match.start(group) - match.start(), match.end(group) - match.start()
-    whole = match[0]
-    return whole[:start] + _mark(whole[start:end]) + whole[end:]
+    text = match[0]
+    return text[:start] + _mark(text[start:end]) + text[end:]
 
 
 def _mark(secret: bytes) -> bytes:

@@ -71,14 +71,16 @@ class Top:
 
 def by_frequency(values: Iterable[Frequent]) -> tuple[Frequent, ...]:
     """The values, the most frequent first. Counts of equal values are added."""
-    joined: dict[object, Frequent] = {}
+    by_value: dict[object, Frequent] = {}
     for frequent in values:
         key = _exact(frequent.value)
-        before = joined.get(key)
+        before = by_value.get(key)
         if before is not None:
             frequent = Frequent(frequent.value, frequent.count + before.count, frequent.error + before.error)
-        joined[key] = frequent
-    return tuple(sorted(joined.values(), key=lambda frequent: (-frequent.count, frequent.error, repr(frequent.value))))
+        by_value[key] = frequent
+    return tuple(
+        sorted(by_value.values(), key=lambda frequent: (-frequent.count, frequent.error, repr(frequent.value)))
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,11 +54,11 @@ class Speculations:
             elif template.kind is TemplateKind.DISCARD:
                 self._drop(self._taken(record))
             elif template.speculative:
-                id_, plain = _split(record)
+                id_, record_content = _split(record)
                 if id_ is None:
-                    visible.append(plain)
+                    visible.append(record_content)
                 else:
-                    self._hold(id_, plain)
+                    self._hold(id_, record_content)
             else:
                 visible.append(record)
             self._expire(record.nanos)

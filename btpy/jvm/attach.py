@@ -283,8 +283,8 @@ def _require_metaspace(process: JvmProcess, ask: Ask) -> tuple[metaspace.Space, 
 
 
 def _require_heap(process: JvmProcess, ask: Ask) -> Heap | None:
-    loaded = process.counters.get("java.cls.loadedClasses", 0)
-    classes = loaded if isinstance(loaded, int) else 0
+    class_count = process.counters.get("java.cls.loadedClasses", 0)
+    classes = class_count if isinstance(class_count, int) else 0
     room = heap.look(lambda: _heap_of(process, ask), classes)
     if room is not None and room.free < room.needed(classes):
         raise problems.little_heap(process.pid, room, room.needed(classes), process.ends_without_memory)

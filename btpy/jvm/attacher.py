@@ -72,10 +72,10 @@ def _attach(machine: Any, pid: str, jar: str, options: str) -> dict[str, object]
     try:
         began = time.monotonic_ns()
         target = machine.attach(pid)
-        attached = time.monotonic_ns()
+        attach_time = time.monotonic_ns()
         try:
             target.loadAgent(jar, options)
-            loaded = time.monotonic_ns()
+            load_time = time.monotonic_ns()
         finally:
             with contextlib.suppress(jpype.JException):  # the target has ended; detach only closes this side
                 target.detach()
@@ -83,7 +83,7 @@ def _attach(machine: Any, pid: str, jar: str, options: str) -> dict[str, object]
         name = type(error).__name__.rpartition(".")[2]
         status = error.returnValue() if name == "AgentInitializationException" else 0
         return {"error": name, "message": str(error.getMessage() or name), "status": int(status)}
-    return {"error": None, "steps": [("attach", began, attached), ("load the agent", attached, loaded)]}
+    return {"error": None, "steps": [("attach", began, attach_time), ("load the agent", attach_time, load_time)]}
 
 
 def _tell(answers: TextIO, answer: dict[str, object]) -> bool:

@@ -84,8 +84,8 @@ class Container:
     @property
     def shown_pod(self) -> str:
         """The namespace and name of the pod, or its uid if the name is not known."""
-        named = f"{self.namespace}/{self.pod}" if self.namespace else self.pod
-        return named if self.pod else self.pod_uid
+        name = f"{self.namespace}/{self.pod}" if self.namespace else self.pod
+        return name if self.pod else self.pod_uid
 
     @property
     def description(self) -> str:
@@ -308,8 +308,8 @@ def _crio(id_: str, host: Path) -> Container:
 
 
 def _podman(id_: str, host: Path) -> Container:
-    listed = _json(host / "var/lib/containers/storage/overlay-containers/containers.json")
-    for entry in listed if isinstance(listed, list) else ():
+    entries = _json(host / "var/lib/containers/storage/overlay-containers/containers.json")
+    for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict) and entry.get("id") == id_:
             metadata = _parsed(entry.get("metadata"))
             return Container(name=_valid(metadata.get("name"), _NAME), image=_valid(metadata.get("image-name"), _IMAGE))

@@ -81,8 +81,8 @@ def parse(answer: str) -> Heap | None:
     if not generations:
         return None
     survivor = sum(int(size) for size in _SURVIVOR.findall(answer))
-    used = sum(int(generation["used"]) for generation in generations)
-    return Heap(sum(map(_most, generations)) - survivor, used, survivor)
+    usage = sum(int(generation["used"]) for generation in generations)
+    return Heap(sum(map(_most, generations)) - survivor, usage, survivor)
 
 
 def of_counters(counters: Counters) -> Heap | None:
@@ -137,8 +137,8 @@ def _counted(counters: Counters, generation: int) -> Heap | None:
     name = f"sun.gc.generation.{generation}"
     if f"{name}.maxCapacity" not in counters:
         return None
-    used = sum(_number(counters, f"{name}.space.{space}.used") for space in range(3))
-    return Heap(_number(counters, f"{name}.maxCapacity") // 1024, used // 1024)
+    usage = sum(_number(counters, f"{name}.space.{space}.used") for space in range(3))
+    return Heap(_number(counters, f"{name}.maxCapacity") // 1024, usage // 1024)
 
 
 def _number(counters: Counters, name: str) -> int:

@@ -265,14 +265,14 @@ def java_unusable(home: str, detail: str) -> AttachError:
     )
 
 
-def no_such_name(name: str, running: Sequence[str]) -> AttachError:
-    if not running:
+def no_such_name(name: str, names: Sequence[str]) -> AttachError:
+    if not names:
         return AttachError(
             f"no JVM matches {name!r}: no JVM runs on this machine",
             code="BT511",
             help=["if /proc is mounted with hidepid, only root sees the JVMs of other users"],
         )
-    return AttachError(f"no JVM matches {name!r}", code="BT511", help=["running:", *running])
+    return AttachError(f"no JVM matches {name!r}", code="BT511", help=["running:", *names])
 
 
 def ambiguous(name: str, matching: Sequence[str]) -> AttachError:

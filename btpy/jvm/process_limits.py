@@ -125,8 +125,8 @@ def _group_memory(groups: str, cgroups: Path) -> Iterator[Limit]:
 
 def _memory_of(directory: Path, limit: str, usage: str, reclaimable: tuple[str, ...]) -> Limit | None:
     """``reclaimable``: pages of files, which the kernel takes back before it kills."""
-    most, used = _number(directory / limit), _number(directory / usage)
-    if most is None or used is None or most >= _UNLIMITED:
+    most, current = _number(directory / limit), _number(directory / usage)
+    if most is None or current is None or most >= _UNLIMITED:
         return None
     statistics = dict(re.findall(r"^(\w+) (\d+)$", _text(directory / "memory.stat"), re.MULTILINE))
     files = sum(int(statistics.get(name, 0)) for name in reclaimable)
@@ -134,7 +134,7 @@ def _memory_of(directory: Path, limit: str, usage: str, reclaimable: tuple[str, 
         name="memory",
         set_by=f"{limit} of its control group",
         most=most,
-        left=max(0, most - max(0, used - files)),
+        left=max(0, most - max(0, current - files)),
         needed=_MEMORY_NEEDED,
         then="the kernel kills a process of a group that has none left",
         remedy="give the container or service more memory (docker update --memory, limits.memory, MemoryMax=)",
@@ -144,10 +144,10 @@ def _memory_of(directory: Path, limit: str, usage: str, reclaimable: tuple[str, 
 def _group_threads(groups: str, cgroups: Path) -> Iterator[Limit]:
     limits = []
     for directory in (*group_directories(groups, "", cgroups), *group_directories(groups, "pids", cgroups)):
-        most, used = _number(directory / "pids.max"), _number(directory / "pids.current")
-        if most is not None and used is not None:
+        most, current = _number(directory / "pids.max"), _number(directory / "pids.current")
+        if most is not None and current is not None:
             remedy = "allow the container or service more threads (docker update --pids-limit, TasksMax=)"
-            limits.append(_threads("pids.max of its control group", most, used, remedy))
+            limits.append(_threads("pids.max of its control group", most, current, remedy))
     if limits:
         yield min(limits, key=lambda limit: limit.left)
 
@@ -158,21 +158,21 @@ def _user_threads(status: str, limits_: str, proc: Path) -> Iterator[Limit]:
     capabilities = _field(status, r"CapEff:\s+([0-9a-f]+)", 16)
     if most is None or not uid or (capabilities or 0) & _RESERVED_TO_ROOT:
         return
-    used = 0
+    current = 0
     for directory in proc.iterdir():
         if directory.name.isdigit():
             other = _text(directory / "status")
             if _field(other, r"Uid:\s+(\d+)") == uid:
-                used += _field(other, r"Threads:\s+(\d+)") or 0
-    yield _threads("ulimit -u of its user", most, used, "raise the limit: ulimit -u, or nproc in limits.conf")
+                current += _field(other, r"Threads:\s+(\d+)") or 0
+    yield _threads("ulimit -u of its user", most, current, "raise the limit: ulimit -u, or nproc in limits.conf")
 
 
-def _threads(set_by: str, most: int, used: int, remedy: str) -> Limit:
+def _threads(set_by: str, most: int, current: int, remedy: str) -> Limit:
     return Limit(
         name="threads",
         set_by=set_by,
         most=most,
-        left=max(0, most - used),
+        left=max(0, most - current),
         needed=_THREADS_NEEDED,
         then="the next thread that the program starts would fail with an OutOfMemoryError",
         remedy=remedy,

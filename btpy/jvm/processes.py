@@ -251,15 +251,15 @@ def find(target: str) -> JvmProcess:
     """
     if target.isdigit():
         return describe(int(target))
-    running = [process for process in list_jvms() if not process.is_btpys_own]
+    processes = [process for process in list_jvms() if not process.is_btpys_own]
     for fits in (_is_called, _contains):
-        matching = [process for process in running if fits(process, target)]
-        if len(matching) == 1:
-            return matching[0]
-        if matching:
-            lines = [process.line for process in matching]
+        matches = [process for process in processes if fits(process, target)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            lines = [process.line for process in matches]
             raise (problems.ambiguous_place if _is_place(target) else problems.ambiguous)(target, lines)
-    raise _no_such_name(target, running)
+    raise _no_such_name(target, processes)
 
 
 def find_all(name: str) -> list[JvmProcess]:
@@ -268,17 +268,17 @@ def find_all(name: str) -> list[JvmProcess]:
 
     Raises AttachError (BT511).
     """
-    running = [process for process in list_jvms() if not process.is_btpys_own]
-    matching = [process for process in running if process.is_named(name)]
-    if not matching:
-        raise _no_such_name(name, running)
-    return matching
+    processes = [process for process in list_jvms() if not process.is_btpys_own]
+    matches = [process for process in processes if process.is_named(name)]
+    if not matches:
+        raise _no_such_name(name, processes)
+    return matches
 
 
-def _no_such_name(name: str, running: Sequence[JvmProcess]) -> AttachError:
+def _no_such_name(name: str, processes: Sequence[JvmProcess]) -> AttachError:
     if _is_place(name):
-        return problems.no_such_place(name, [process.line for process in running if process.container is not None])
-    return problems.no_such_name(name, [process.line for process in running])
+        return problems.no_such_place(name, [process.line for process in processes if process.container is not None])
+    return problems.no_such_name(name, [process.line for process in processes])
 
 
 def describe(pid: int) -> JvmProcess:
@@ -363,11 +363,11 @@ def _look(pid: int) -> JvmProcess | None:
         library = _jvm_library(pid, command)
         if library is None:
             return None
-        hidden = not procfs.may_look_into(pid)
-        root = Path("/") if hidden else _root(pid)
+        is_hidden = not procfs.may_look_into(pid)
+        root = Path("/") if is_hidden else _root(pid)
         counters = _counters(root, uid, namespace_pid)
         start_ticks = procfs.start_ticks(pid)
-        if hidden and not _started_at(counters, start_ticks):
+        if is_hidden and not _started_at(counters, start_ticks):
             counters = {}  # the counters belong to another JVM: this one has another /tmp
     except (OSError, KeyError, ValueError):
         return None
@@ -376,7 +376,7 @@ def _look(pid: int) -> JvmProcess | None:
     version = str(counters.get("java.property.java.version", "")) or _release_version(root, home)
     main = _main(command) or str(counters.get("sun.rt.javaCommand", "")).split(" ")[0]
     obstacle = _obstacle(pid, uid, gid, status, library, counters, arguments, root, namespace_pid)
-    if obstacle is None and hidden and not counters:
+    if obstacle is None and is_hidden and not counters:
         obstacle = _out_of_sight(pid, uid, gid, status)
     return JvmProcess(
         pid=pid,
@@ -395,7 +395,7 @@ def _look(pid: int) -> JvmProcess | None:
         obstacle=obstacle,
         options=arguments,
         oom_kills=process_limits.oom_kills(pid, PROC),
-        is_hidden=hidden,
+        is_hidden=is_hidden,
     )
 
 
@@ -446,8 +446,8 @@ def _started_at(counters: perfdata.Counters, start_ticks: int) -> bool:
     if not isinstance(created, int):
         return False
     boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
-    started = boot + start_ticks / os.sysconf("SC_CLK_TCK")
-    return -_CLOCK_SECONDS <= created / 1000 - started <= _START_SECONDS
+    start = boot + start_ticks / os.sysconf("SC_CLK_TCK")
+    return -_CLOCK_SECONDS <= created / 1000 - start <= _START_SECONDS
 
 
 def _jvm_library(pid: int, command: Sequence[str]) -> str | None:
@@ -529,8 +529,12 @@ def _counters_in(tmp: int, name: str, uid: int, namespace_pid: int) -> perfdata.
 
 def _jvm_arguments(counters: perfdata.Counters, command: Sequence[str]) -> tuple[str, ...]:
     """The options of the JVM: first those on the command line, then those that the JVM itself reports."""
-    own = command[1 : _launcher_options_end(command)]
-    return (*own, *str(counters.get("java.rt.vmFlags", "")).split(), *str(counters.get("java.rt.vmArgs", "")).split())
+    options = command[1 : _launcher_options_end(command)]
+    return (
+        *options,
+        *str(counters.get("java.rt.vmFlags", "")).split(),
+        *str(counters.get("java.rt.vmArgs", "")).split(),
+    )
 
 
 def _launcher_options_end(command: Sequence[str]) -> int:

@@ -211,8 +211,8 @@ class Server:
             return []
         if "\r\n" in source.text:
             text = text.replace("\r\n", "\n").replace("\n", "\r\n")
-        whole = _range(self._positions(source.text), 0, len(source.text))
-        return [] if text == source.text else [types.TextEdit(whole, text)]
+        range_ = _range(self._positions(source.text), 0, len(source.text))
+        return [] if text == source.text else [types.TextEdit(range_, text)]
 
     def _mend(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         """The replacements in diagnostics, and similar names."""

@@ -471,5 +471,5 @@ def to_json(diagnostic: Diagnostic) -> dict[str, object]:
 
 def quote(names: Iterable[str], limit: int = 8) -> str:
     """Names for a note: at most ``limit`` of them, separated by commas, ``…`` when there are more."""
-    listed = list(names)
-    return ", ".join(listed[:limit]) + (", …" if len(listed) > limit else "")
+    name_list = list(names)
+    return ", ".join(name_list[:limit]) + (", …" if len(name_list) > limit else "")

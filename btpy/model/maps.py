@@ -91,8 +91,8 @@ class Percents:
 
 def map_title(name: str) -> str:
     """A map as scripts spell it: ``@name``, or ``library.@name`` for a map of a library."""
-    library, _, own = name.rpartition(".")
-    return f"{library}.@{own}" if library else f"@{own}"
+    library, _, short_name = name.rpartition(".")
+    return f"{library}.@{short_name}" if library else f"@{short_name}"
 
 
 @dataclass(frozen=True, slots=True)

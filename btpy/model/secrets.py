@@ -136,8 +136,8 @@ NO_SECRETS = Secrets()
 def _is_added(patterns: tuple[str, ...], name: str) -> bool:
     if len(name) > _LONGEST:
         return False
-    whole, last = _letters(name), _letters(name.rpartition(".")[2])
-    return any(_matches(pattern, whole) or (bool(last) and _matches(pattern, last)) for pattern in patterns)
+    name_letters, last = _letters(name), _letters(name.rpartition(".")[2])
+    return any(_matches(pattern, name_letters) or (bool(last) and _matches(pattern, last)) for pattern in patterns)
 
 
 def _letters(name: str) -> str:

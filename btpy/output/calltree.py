@@ -105,8 +105,8 @@ def _times(calls: MergedCalls, style: Style) -> str:
     return f"  {'×' if style.unicode else 'x'}{calls.times}"
 
 
-def _failed(failed: Counter[str]) -> str:
-    return "".join(f"  {times} threw {visible(name)}" for name, times in failed.most_common(2))
+def _failed(failures: Counter[str]) -> str:
+    return "".join(f"  {times} threw {visible(name)}" for name, times in failures.most_common(2))
 
 
 def named(owner: str, name: str) -> str:

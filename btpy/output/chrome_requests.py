@@ -35,11 +35,11 @@ def process(place: int, tree: Node, begin: int) -> Iterator[dict[str, Any]]:
     title = f"{place}. {tree.what} {duration(tree.duration)}"
     yield event("M", "process_name", begin, 0, args={"name": title})
     yield event("M", "process_sort_index", begin, 0, args={"sort_index": place})
-    named: set[int] = set()
+    thread_ids: set[int] = set()
     number = place * 100_000
     for node, parent in nodes_of(tree):
-        if node.thread and node.tid not in named and node.kind in (REQUEST, TASK):
-            named.add(node.tid)
+        if node.thread and node.tid not in thread_ids and node.kind in (REQUEST, TASK):
+            thread_ids.add(node.tid)
             yield event("M", "thread_name", begin, node.tid, args={"name": node.thread})
         number += 1
         if node.kind == TASK and parent is not None:
@@ -65,8 +65,8 @@ def _nested(tree: Node) -> Iterator[tuple[Node, int, int]]:
     """The slices of all threads, cut so that the slices of one thread contain or follow each other."""
     open_: dict[int, list[int]] = {}  # the ends of the open slices, by thread
     last: dict[int, int] = {}
-    own = [node for node, parent in nodes_of(tree) if parent is None or node.kind == TASK or node.tid == parent.tid]
-    for node in sorted(own, key=lambda node: (node.start, -node.end)):
+    nodes = [node for node, parent in nodes_of(tree) if parent is None or node.kind == TASK or node.tid == parent.tid]
+    for node in sorted(nodes, key=lambda node: (node.start, -node.end)):
         ends = open_.setdefault(node.tid, [])
         start = max(node.start, last.get(node.tid, node.start)) if node.kind != REQUEST else node.start
         while ends and ends[-1] <= start:

@@ -30,9 +30,11 @@ def padded(text: str, width: int, *, right: bool = False) -> str:
 
 def clipped(text: str, width: int, ellipsis: str = "…") -> str:
     """The part of one line that fits into ``width`` columns, with an ellipsis if text is missing."""
-    plain = _COLOUR.sub("", text) if "\x1b" in text else text
+    visible_text = _COLOUR.sub("", text) if "\x1b" in text else text
     most = _MOST_CHARACTERS * width
-    if (len(plain) <= width and plain.isascii()) or (len(plain) <= most and columns_of(plain) <= width):
+    if (len(visible_text) <= width and visible_text.isascii()) or (
+        len(visible_text) <= most and columns_of(visible_text) <= width
+    ):
         return text
     ellipsis = ellipsis[:width]
     room = width - len(ellipsis)

@@ -41,12 +41,12 @@ def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]
     lines: list[str] = []
     fixed = [] if detail.full_names else [class_ for class_ in probe.classes if _is_fixed(class_)]
     classes = [class_ for class_ in probe.classes if class_ not in fixed]
-    listed = classes[: detail.classes]
-    for class_ in listed:
+    first_classes = classes[: detail.classes]
+    for class_ in first_classes:
         lines += _class_lines(class_, style, detail)
-    more = len(classes) - len(listed) + probe.more
-    if more:
-        lines.append(f"{style.ellipsis} and {counted(more, 'more class')} ({detail.for_more})")
+    rest_count = len(classes) - len(first_classes) + probe.more
+    if rest_count:
+        lines.append(f"{style.ellipsis} and {counted(rest_count, 'more class')} ({detail.for_more})")
     if fixed:
         lines.append(f"{style.ellipsis} and {counted(len(fixed), 'hidden or lambda class')} that the JVM keeps as made")
     if probe.unseen:
@@ -74,12 +74,12 @@ def _class_lines(class_: ListedClass, style: Style, detail: Detail) -> list[str]
     lines = [f"{style.bold(visible(class_.name))}  {separator.join(filter(None, facts))}"]
     if detail.full_names and class_.supertypes:
         lines.append(style.dim(f"    subtype of {visible(', '.join(class_.supertypes))}"))
-    listed = class_.methods[: detail.methods]
-    width = min(_COLUMN, max((len(signature(method, detail.full_names)) for method in listed), default=0))
-    for method in listed:
+    methods = class_.methods[: detail.methods]
+    width = min(_COLUMN, max((len(signature(method, detail.full_names)) for method in methods), default=0))
+    for method in methods:
         lines += _method_lines(method, width, style, detail)
-    if len(class_.methods) > len(listed):
-        lines.append(f"  {style.ellipsis} {len(class_.methods) - len(listed)} more methods")
+    if len(class_.methods) > len(methods):
+        lines.append(f"  {style.ellipsis} {len(class_.methods) - len(methods)} more methods")
     return lines
 
 
@@ -128,8 +128,8 @@ def ranges(numbers: Sequence[int]) -> str:
 
 def listing_json(probe: ListedProbe, classes: int | None = None) -> Iterable[dict[str, Any]]:
     """An object for each class, and one for the classes that are not listed."""
-    listed = probe.classes[:classes]
-    for class_ in listed:
+    first_classes = probe.classes[:classes]
+    for class_ in first_classes:
         yield {
             "type": "class",
             "probe": probe.name,
@@ -141,9 +141,9 @@ def listing_json(probe: ListedProbe, classes: int | None = None) -> Iterable[dic
             "skipped": _skipped_json(class_.skipped),
             "methods": [_method_json(method) for method in class_.methods],
         }
-    more = len(probe.classes) - len(listed) + probe.more
-    if more or probe.unseen:
-        yield {"type": "more", "probe": probe.name, "classes": more, "made_at_run_time": probe.unseen}
+    rest_count = len(probe.classes) - len(first_classes) + probe.more
+    if rest_count or probe.unseen:
+        yield {"type": "more", "probe": probe.name, "classes": rest_count, "made_at_run_time": probe.unseen}
 
 
 def _method_json(method: ListedMethod) -> dict[str, Any]:

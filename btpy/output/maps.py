@@ -95,9 +95,9 @@ class MapText:
 
     def _grid(self, table: Joined) -> list[str]:
         columns: list[list[str]] = []
-        own = [map_.name.rpartition(".")[2] for map_ in table.maps]
+        names = [map_.name.rpartition(".")[2] for map_ in table.maps]
         for at, map_ in enumerate(table.maps):
-            name = own[at] if own.count(own[at]) == 1 else map_.name  # without its library if the name is unique
+            name = names[at] if names.count(names[at]) == 1 else map_.name  # without its library if the name is unique
             for figure in self.figures(map_, table.unit):
                 cells = ["-" if row[at] is None else figure.text(row[at]) for _, row in table.rows]
                 columns.append([f"{name} {figure.name}".rstrip(), *cells])

@@ -167,10 +167,12 @@ class NdjsonWriter:
         for content in contents:
             _add_skips(line, content)
         for at, map_ in enumerate(table.maps):
-            own = {text: _intervals(map_, values[at]) for text, (_, values) in zip(keys, table.rows, strict=True)}
-            if any(own.values()):
+            intervals_by_key = {
+                text: _intervals(map_, values[at]) for text, (_, values) in zip(keys, table.rows, strict=True)
+            }
+            if any(intervals_by_key.values()):
                 line.setdefault("intervals", {})[map_.title] = {
-                    text: intervals for text, intervals in own.items() if intervals
+                    text: intervals for text, intervals in intervals_by_key.items() if intervals
                 }
         self._write(line)
 
@@ -575,7 +577,7 @@ def _add_some(line: dict[str, Any], member: str, name: str, keys: Sequence[str] 
     if keys is None and any(shown):
         line[member] = {name: shown[0]}
     elif keys is not None and any(shown):
-        line[member] = {name: {key: own for key, own in zip(keys, shown, strict=True) if own}}
+        line[member] = {name: {key: item for key, item in zip(keys, shown, strict=True) if item}}
 
 
 def _add_skips(line: dict[str, Any], content: MapContent) -> None:

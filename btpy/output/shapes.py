@@ -155,14 +155,14 @@ def _percents(map_: Map) -> tuple[float, ...]:
 
 def different(columns: Iterable[str]) -> tuple[str, ...]:
     """A name that an earlier column has gets a number: ``tid_2``."""
-    used: list[str] = []
+    names: list[str] = []
     for column in columns:
         name, number = column, 1
-        while name in used:
+        while name in names:
             number += 1
             name = f"{column}_{number}"
-        used.append(name)
-    return tuple(used)
+        names.append(name)
+    return tuple(names)
 
 
 def file_name(name: str, others: Iterable[tuple[str, tuple[str, ...]]]) -> str:
@@ -242,8 +242,8 @@ def _bounds(value: Aggregate | Value) -> Iterator[tuple[Number | None, Number | 
     if isinstance(value, TimeSeries | Top) and value.weights is not None:
         yield from ((interval.low, interval.high) for interval in part_intervals(value))
     elif not isinstance(value, TimeSeries | Top | Examples):
-        own = intervals(value)
-        yield from ((own[name].low, own[name].high) for name in ("", "count") if name in own)
+        bounds = intervals(value)
+        yield from ((bounds[name].low, bounds[name].high) for name in ("", "count") if name in bounds)
     while True:
         yield None, None
 

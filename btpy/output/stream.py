@@ -229,8 +229,8 @@ class Stream:
             if self._pending:
                 if self._is_full():
                     self._rotate()
-                pending, self._pending = self._pending, []
-                self._emit(self._head() + self._joined(pending))
+                pieces, self._pending = self._pending, []
+                self._emit(self._head() + self._joined(pieces))
             else:
                 self.sink.look_for_reader()
             if self._compressor is not None and time.monotonic() - self._synced >= SYNC_SECONDS:
@@ -290,13 +290,13 @@ class Stream:
             os.ftruncate(self.sink.descriptor, 0)
         return self._encoded(self._document.head)
 
-    def _joined(self, pending: list[str | bytes]) -> bytes:
+    def _joined(self, pieces: list[str | bytes]) -> bytes:
         separator = self._document.separator
-        if all(isinstance(part, str) for part in pending):
-            text = separator.join(pending)  # type: ignore[arg-type]
+        if all(isinstance(part, str) for part in pieces):
+            text = separator.join(pieces)  # type: ignore[arg-type]
             data = self._encoded(text if self._fresh else separator + text)
         else:
-            data = b"".join(part if isinstance(part, bytes) else self._encoded(part) for part in pending)
+            data = b"".join(part if isinstance(part, bytes) else self._encoded(part) for part in pieces)
         self._fresh = False
         return data
 

@@ -125,11 +125,11 @@ class TreeWriter(SilentWriter):
 
 
 def _run(record: Record) -> Run:
-    number, by, tid, thread, handed, began, ended, running = record.values
+    number, by, tid, thread, handed, began, end, running = record.values
     assert isinstance(number, int)
     assert isinstance(by, int)
     assert isinstance(tid, int)
     assert isinstance(handed, int)
     assert isinstance(began, int)
-    assert isinstance(ended, int)
-    return Run(number, by, tid, str(thread or ""), handed, began, ended, bool(running))
+    assert isinstance(end, int)
+    return Run(number, by, tid, str(thread or ""), handed, began, end, bool(running))

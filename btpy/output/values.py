@@ -127,8 +127,8 @@ class ValueText:
         """
         kind = type_.kind
         if not format_:
-            whole = integers(kind)
-            return lambda value: whole(value) if type(value) is int else self.show(value, kind)
+            integer_formatter = integers(kind)
+            return lambda value: integer_formatter(value) if type(value) is int else self.show(value, kind)
         if format_.startswith("%"):
             return self._conversion(format_, kind)
         if is_unit(kind, format_):
@@ -241,9 +241,11 @@ class ValueText:
     def _exception(self, value: ObjectValue, thrown: wellknown.Thrown) -> str:
         """``type: message`` as in Java, then the fields of the type, and the cause."""
         message = "" if thrown.message is None else f": {self.show(thrown.message)}"
-        own = f" {self._fields(replace(value, class_name='', fields=thrown.own))}" if thrown.own or value.more else ""
+        fields = (
+            f" {self._fields(replace(value, class_name='', fields=thrown.own))}" if thrown.own or value.more else ""
+        )
         cause = "" if thrown.cause is None else f", caused by {self.inner(thrown.cause)}"
-        return f"{visible(value.class_name)}{message}{own}{cause}"
+        return f"{visible(value.class_name)}{message}{fields}{cause}"
 
     def _fields(self, value: ObjectValue) -> str:
         fields = [f"{visible(name)}={self.inner(item)}" for name, item in value.fields]

@@ -44,7 +44,7 @@ class TargetFacts:
     main: str
 
 
-def nearest_class_names(pattern: str, loaded: Iterable[str], limit: int = 3) -> list[str]:
+def nearest_class_names(pattern: str, names: Iterable[str], limit: int = 3) -> list[str]:
     """The loaded classes that the user may have meant: the same simple name in other packages, then similar simple
     names.
 
@@ -54,7 +54,7 @@ def nearest_class_names(pattern: str, loaded: Iterable[str], limit: int = 3) -> 
     package, _, _ = plain_name.rpartition(".")
     wanted_simple = simple_name(plain_name)
     by_simple: dict[str, list[str]] = {}
-    for name in loaded:
+    for name in names:
         by_simple.setdefault(simple_name(name), []).append(name)
     candidates: list[str] = []
     similar = get_close_matches(
@@ -91,11 +91,11 @@ def read_otherwise(pattern: Pattern, names: Iterable[str], *, method: bool) -> t
             spellings.append((f"/{text}/", "as a regular expression"))
     distinct = list(dict.fromkeys(names))
     for spelling, why in spellings:
-        matching = [name for name in distinct if _means(spelling, name, method)]
-        if matching:
-            more = f" and {len(matching) - 2} more" if len(matching) > 2 else ""
-            written = f'"{spelling}"' if pattern.span.text.startswith('"') else spelling
-            return (f"{why}:  {written}   (matches {', '.join(matching[:2])}{more})",)
+        matches = [name for name in distinct if _means(spelling, name, method)]
+        if matches:
+            suffix = f" and {len(matches) - 2} more" if len(matches) > 2 else ""
+            replacement = f'"{spelling}"' if pattern.span.text.startswith('"') else spelling
+            return (f"{why}:  {replacement}   (matches {', '.join(matches[:2])}{suffix})",)
     return ()
 
 
@@ -116,9 +116,9 @@ def no_class_matches(
     pattern = attachment.classes[0]
     spelled = ", ".join(f'"{class_.text}"' for class_ in attachment.classes)
     methods = [method.text for method in attachment.methods]
-    loaded = "loaded " if facts.pid else ""
+    adjective = "loaded " if facts.pid else ""
     place = f"{facts.loaders} class loaders, pid {facts.pid} {facts.main}" if facts.pid else facts.main
-    where = f"0 of {_grouped(facts.loaded)} {loaded}classes ({place})"
+    where = f"0 of {_grouped(facts.loaded)} {adjective}classes ({place})"
     annotated = pattern.text.startswith("@")  # a class with a similar name is not an annotation
     nearby = () if annotated else nearby
     width = max((len(class_.name) for class_ in nearby), default=0)
@@ -129,7 +129,7 @@ def no_class_matches(
     if re.search(r"\$\$|[Ll]ambda", pattern.text):
         return Diagnostic(
             "BT301",
-            f"no {loaded}class matches {spelled}",
+            f"no {adjective}class matches {spelled}",
             Label(pattern.span, where),
             help=_of_lambdas(attachment, ""),
             notes=("the JVM does not allow lambda classes to be changed, not even while they are loaded",),
@@ -141,7 +141,7 @@ def no_class_matches(
         )
     if facts.pid:
         help_.append("if it is loaded later, add `pending=true` (or run with --pending)")
-    return Diagnostic("BT301", f"no {loaded}class matches {spelled}", Label(pattern.span, where), help=tuple(help_))
+    return Diagnostic("BT301", f"no {adjective}class matches {spelled}", Label(pattern.span, where), help=tuple(help_))
 
 
 def interface_without_code(probe: Probe, interface: str, implementors: Sequence[str]) -> Diagnostic:
@@ -150,7 +150,7 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
     methods = ", ".join(method.text for method in attachment.methods)
     named_classes = [implementor for implementor in implementors if "$$Lambda" not in implementor]
     examples = ", ".join(simple_name(class_name) for class_name in named_classes[:5])
-    more = f" and {len(named_classes) - 5} more" if len(named_classes) > 5 else ""
+    suffix = f" and {len(named_classes) - 5} more" if len(named_classes) > 5 else ""
     if implementors and not named_classes:
         return Diagnostic(
             "BT302",
@@ -160,9 +160,9 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
             ),
             help=_of_lambdas(attachment, interface),
         )
-    loaded = f"   (now loaded: {examples}{more})" if named_classes else "   (none is loaded now)"
+    loaded_note = f"   (now loaded: {examples}{suffix})" if named_classes else "   (none is loaded now)"
     if any(class_.text.startswith("+") for class_ in attachment.classes):
-        note = f"   (loaded without it: {examples}{more})" if named_classes else ""
+        note = f"   (loaded without it: {examples}{suffix})" if named_classes else ""
         return Diagnostic(
             "BT302",
             f"{methods} has no code in the loaded classes that match {attachment.classes[0].shown}",
@@ -173,7 +173,7 @@ def interface_without_code(probe: Probe, interface: str, implementors: Sequence[
         "BT302",
         f'"{interface}" is an interface; {methods} has no code there',
         Label(attachment.classes[0].span, "matches the interface only"),
-        help=(f'match its implementors:  class="+{interface}"{loaded}',),
+        help=(f'match its implementors:  class="+{interface}"{loaded_note}',),
     )
 
 
@@ -185,14 +185,14 @@ def interface_with_some_code(
     """
     attachment = _attachment(probe)
     classes = [simple_name(implementor) for implementor in implementors if "$$Lambda" not in implementor]
-    more = f" and {len(classes) - 5} more" if len(classes) > 5 else ""
-    loaded = f"   (now loaded: {', '.join(classes[:5])}{more})" if classes else ""
+    suffix = f" and {len(classes) - 5} more" if len(classes) > 5 else ""
+    loaded_note = f"   (now loaded: {', '.join(classes[:5])}{suffix})" if classes else ""
     examples = ", ".join(abstract[:4]) + (f" and {len(abstract) - 4} more" if len(abstract) > 4 else "")
     return Diagnostic(
         "BT302",
         f'"{interface}" is an interface; {examples} {"has" if len(abstract) == 1 else "have"} no code there',
         Label(attachment.classes[0].span, "the probe is only in the methods that the interface itself implements"),
-        help=(f'match its implementors, too:  class="+{interface}"{loaded}',),
+        help=(f'match its implementors, too:  class="+{interface}"{loaded_note}',),
         severity=Severity.WARNING,
     )
 
@@ -251,10 +251,10 @@ def _constructor_help(attachment: MethodAttachment, classes: Sequence[KnownClass
     name = attachment.methods[0].text
     if name not in ("init", "constructor", "__init__", *(simple_name(class_.name) for class_ in classes)):
         return ()
-    written = attachment.methods[0].span.text
+    text = attachment.methods[0].span.text
     return (
         "a constructor is called <init>:  "
-        + ('method="<init>"' if written.startswith('"') else f"{attachment.classes[0].text}::<init>"),
+        + ('method="<init>"' if text.startswith('"') else f"{attachment.classes[0].text}::<init>"),
     )
 
 
@@ -291,10 +291,10 @@ def no_overload_fits(probe: Probe, overloads: Sequence[str]) -> Diagnostic:
 def _no_such_types(attachment: MethodAttachment, overloads: Sequence[str], signature: Pattern) -> Diagnostic:
     """``Class::method(types)`` where no overload has these types."""
     name = attachment.methods[0].text
-    written = signature.text.removeprefix("* ")
+    text = signature.text.removeprefix("* ")
     return Diagnostic(
         "BT305",
-        f"no overload of {name} has the parameters {written}",
+        f"no overload of {name} has the parameters {text}",
         Label(signature.span, "fits none of them"),
         help=(
             _listed_overloads(overloads),
@@ -304,8 +304,8 @@ def _no_such_types(attachment: MethodAttachment, overloads: Sequence[str], signa
 
 
 def _listed_overloads(overloads: Sequence[str]) -> str:
-    listed = [*overloads[:8], *((f"… and {len(overloads) - 8} more",) if len(overloads) > 8 else ())]
-    return "the overloads are:  " + ("\n" + " " * 20).join(listed)
+    lines = [*overloads[:8], *((f"… and {len(overloads) - 8} more",) if len(overloads) > 8 else ())]
+    return "the overloads are:  " + ("\n" + " " * 20).join(lines)
 
 
 _PRIMITIVES = {
@@ -406,8 +406,8 @@ def lines_of_others(probe: Probe, mappings: Sequence[MappedLines]) -> Diagnostic
     attachment = _attachment(probe)
     mapped = dict.fromkeys(line for lines in mappings for line in lines.mapped)
     examples = [f"{number} is line {line} of {file}" for number, file, line in list(mapped)[:_LINES_SHOWN]]
-    more = [f"and {len(mapped) - len(examples)} more"] if len(mapped) > len(examples) else []
-    label = ", ".join([*examples, *more]) or "other line numbers are not traced"
+    rest = [f"and {len(mapped) - len(examples)} more"] if len(mapped) > len(examples) else []
+    label = ", ".join([*examples, *rest]) or "other line numbers are not traced"
     first = mappings[0]
     lines = _asked_lines(attachment)
     message = f"{_spelled_lines(*lines)} of {first.class_name} comes from another line of the source"
@@ -547,10 +547,10 @@ def classes_refused(probe: Probe, refusals: Sequence[Refusal]) -> Diagnostic:
         help_ = (f'its calls can be traced:  location=CALL(method="{method}")  in the callers',)
         if "$$Lambda" in first.class_name:
             help_ = _of_lambdas(attachment, "")
-    more = f" and {len(refusals) - 1} more" if len(refusals) > 1 else ""
+    suffix = f" and {len(refusals) - 1} more" if len(refusals) > 1 else ""
     return Diagnostic(
         first.reason.value,
-        f"{first.class_name}{more} cannot be traced",
+        f"{first.class_name}{suffix} cannot be traced",
         Label(_attachment(probe).classes[0].span, "matches no other loaded class"),
         help=help_,
         notes=(first.detail,),
@@ -590,12 +590,12 @@ def no_such_exception(probe: Probe, names: Sequence[str], facts: TargetFacts) ->
     """BT310: no class has the name of the exception in ``type=``. ``names``: all loaded classes."""
     pattern = _attachment(probe).thrown
     assert pattern is not None
-    loaded = "loaded " if facts.pid else ""
+    adjective = "loaded " if facts.pid else ""
     thrown = [name for name in names if name.endswith(("Exception", "Error", "Throwable"))]
     near = nearest_class_names(pattern.text, thrown)
     return Diagnostic(
         "BT310",
-        f'no {loaded}class matches "{pattern.text}"',
+        f'no {adjective}class matches "{pattern.text}"',
         Label(pattern.span, "the probe cannot fire for this class"),
         help=("nearest:  " + ", ".join(near),) if near else (),
         notes=("if the class is loaded later, the probe fires from then on",) if facts.pid else (),

@@ -124,9 +124,9 @@ class Knowledge:
         supertypes: dict[str, None] = {}
         # Objects of these types belong to subtypes, which are possibly not loaded yet.
         complete = not file.access_flags & (ACC_INTERFACE | ACC_ABSTRACT) and file.name != "java/lang/Object"
-        pending = [file]
-        while pending and len(supertypes) < _MAX_SUPERTYPES:  # superclasses first: the nearest field of a name counts
-            at = pending.pop(0)
+        queue = [file]
+        while queue and len(supertypes) < _MAX_SUPERTYPES:  # superclasses first: the nearest field of a name counts
+            at = queue.pop(0)
             for field in at.fields:
                 if field.is_static:
                     statics.add(field.name)
@@ -140,7 +140,7 @@ class Knowledge:
                 parent = self._file(spelled)
                 complete = complete and (parent is not None or above != at.super_name)
                 if parent is not None:
-                    pending.append(parent)
+                    queue.append(parent)
         class_name = file.name.replace("/", ".")
         final = bool(file.access_flags & ACC_FINAL)
         return ClassFields(class_name, fields, frozenset(statics), frozenset(supertypes), complete, final)

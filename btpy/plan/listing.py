@@ -108,7 +108,7 @@ def kind_of(access_flags: int) -> str:
     return "abstract class" if access_flags & ACC_ABSTRACT else "class"
 
 
-def listed_methods(probe: Probe, file: ClassFile, planned: PlannedClass) -> tuple[ListedMethod, ...]:
+def listed_methods(probe: Probe, file: ClassFile, planned_class: PlannedClass) -> tuple[ListedMethod, ...]:
     """The methods of a class that a probe names, in the order of the class file."""
     attachment = probe.attachment
     assert isinstance(attachment, MethodAttachment)
@@ -119,14 +119,14 @@ def listed_methods(probe: Probe, file: ClassFile, planned: PlannedClass) -> tupl
             for advice in method.advice
             if advice.bound.probe.id == probe.id
         ]
-        for method in planned.methods
+        for method in planned_class.methods
     }
     methods = []
     for method in file.methods:
         if not any(pattern.matches(method.name, method.annotations) for pattern in patterns):
             continue
         method_places = places.get((method.name, method.descriptor))
-        skipped = None if method_places else _why_skipped(method, attachment, planned.refusals)
+        skipped = None if method_places else _why_skipped(method, attachment, planned_class.refusals)
         if method_places or skipped is not None:
             methods.append(described(method, method_places or [], skipped))
     return tuple(methods)

@@ -251,12 +251,12 @@ def _constructor_call(selector: Selector, point: Point, call: Operation, of: Met
     if not selector.selects(call.owner, call.name, call.descriptor):
         return None
     state = of.state(call.at)
-    own = state is not None and operations.initializes_this(call, state)
+    is_own = state is not None and operations.initializes_this(call, state)
     missing: tuple[tuple[InputKind, str], ...] = ()
     obstacle = ""
-    if point is Point.NEW and (own or state is None):
+    if point is Point.NEW and (is_own or state is None):
         return None
-    if point is Point.CALL_THROW and own and not selector.names_member:
+    if point is Point.CALL_THROW and is_own and not selector.names_member:
         return None  # a pattern for all calls does not include this one
     if point is Point.CALL_BEFORE:
         missing = ((InputKind.TARGET, "the object exists when its constructor has returned: when=AFTER, or NEW"),)
@@ -269,7 +269,7 @@ def _constructor_call(selector: Selector, point: Point, call: Operation, of: Met
         )
     elif state is None or operations.new_object(call, state) is None:
         missing = ((InputKind.TARGET, "nothing refers to the object when its constructor has returned"),)
-    if point is Point.CALL_THROW and own:
+    if point is Point.CALL_THROW and is_own:
         obstacle = "no handler may cover super(…) or this(…): THROW of that constructor sees the exception"
     shape = OperationShape(OBJECT, *_arguments(descriptors.parse(call.descriptor)[0]))
     return Place(call.at, java_type(call.owner), call.name, shape, missing, obstacle)

@@ -171,7 +171,7 @@ class Planner:
         bound_earlier = (
             list(earlier._bound.items()) if earlier else []
         )  # in one operation: another thread may add to it
-        self._bound = {key: bound for key, bound in bound_earlier if key[0] in earlier_rules}
+        self._bound = {key: bound_probe for key, bound_probe in bound_earlier if key[0] in earlier_rules}
 
     def patterns(self, only: Container[int] | None = None) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
         """The class patterns of the program for the agent, without duplicates. Each has the constant pool entries that
@@ -259,11 +259,11 @@ class Planner:
                 if point in INSIDE:
                     advice += self._plan_inside(rule, inside, point, in_jdk, refusals, problems)
                     continue
-                bound = self._bind(rule, _shape(rule, classfile, method, point, in_jdk), inside)
-                if isinstance(bound, ScriptError):
-                    problems.extend(_in_method(problem, inside.subject) for problem in bound.diagnostics)
+                bound_probe = self._bind(rule, _shape(rule, classfile, method, point, in_jdk), inside)
+                if isinstance(bound_probe, ScriptError):
+                    problems.extend(_in_method(problem, inside.subject) for problem in bound_probe.diagnostics)
                 else:
-                    advice.append(PlannedAdvice(bound))
+                    advice.append(PlannedAdvice(bound_probe))
         except ClassFileError as error:
             refusals.append(Refusal(RefusalReason.MALFORMED, name, label, str(error)))
         if len(problems) > unfit_before:
@@ -292,8 +292,8 @@ class Planner:
             return rules, ""
         exact = [rule for rule in rules if _is_named(rule, name)]
         if "core" not in self._allow:
-            own = [rule for rule in exact if rule.attachment.uncaught]
-            return own, NEEDS_CORE if len(own) < len(rules) else ""
+            uncaught_rules = [rule for rule in exact if rule.attachment.uncaught]
+            return uncaught_rules, NEEDS_CORE if len(uncaught_rules) < len(rules) else ""
         return exact, "" if exact else "patterns do not match this class: write its exact name"
 
     def _writes_events(self, probe: Probe) -> bool:
@@ -314,13 +314,13 @@ class Planner:
         advice = []
         for place in inside.places(rule, point):
             label = inside.method.name + inside.method.descriptor
-            bound = self._bind(rule, inside.shape(rule, point, place, in_jdk), inside)
-            if isinstance(bound, ScriptError):
-                problems.extend(_in_method(diagnostic, inside.subject) for diagnostic in bound.diagnostics)
+            bound_probe = self._bind(rule, inside.shape(rule, point, place, in_jdk), inside)
+            if isinstance(bound_probe, ScriptError):
+                problems.extend(_in_method(diagnostic, inside.subject) for diagnostic in bound_probe.diagnostics)
                 continue
-            lacking = _lacking(bound, place)
+            lacking = _lacking(bound_probe, place)
             if lacking is None:
-                advice.append(PlannedAdvice(bound, place.at, place.target_class, place.member))
+                advice.append(PlannedAdvice(bound_probe, place.at, place.target_class, place.member))
             else:
                 refusals.append(Refusal(lacking[0], inside.file.name.replace("/", "."), label, lacking[1]))
         if point is Point.LINE and not inside.operations.lines:
@@ -331,14 +331,14 @@ class Planner:
 
     def _bind(self, rule: _Rule, shape: Shape, inside: _Inside) -> BoundProbe | ScriptError:
         key = (rule.probe.id, self._subscribers[rule.probe.id], shape)
-        bound = self._bound.get(key)
-        if bound is None:
+        bound_probe = self._bound.get(key)
+        if bound_probe is None:
             try:
-                bound = bind(self.program, rule.probe, shape, self.knowledge, inside.subject)
+                bound_probe = bind(self.program, rule.probe, shape, self.knowledge, inside.subject)
             except ScriptError as error:
-                bound = error
-            self._bound[key] = bound
-        return bound
+                bound_probe = error
+            self._bound[key] = bound_probe
+        return bound_probe
 
 
 def _in_method(diagnostic: Diagnostic, subject: _Traced) -> Diagnostic:
@@ -386,8 +386,8 @@ def _with_fitting_overloads(problems: list[Diagnostic], unfit: Sequence[_Unfit],
         choice = (
             f'type="* ({types}"' if place.startswith(('"', "@")) else f"{rule.attachment.classes[0].text}::{fitting[0]}"
         )
-        listed = ", ".join(fitting[:_MOST_OVERLOADS]) + (", …" if len(fitting) > _MOST_OVERLOADS else "")
-        help_ = (f"these overloads have it:  {listed}", f"choose one:  {choice}")
+        overload_text = ", ".join(fitting[:_MOST_OVERLOADS]) + (", …" if len(fitting) > _MOST_OVERLOADS else "")
+        help_ = (f"these overloads have it:  {overload_text}", f"choose one:  {choice}")
         for misfit in unfit:
             for at in range(misfit.first, misfit.end) if misfit.method.name == name else ():
                 if problems[at].code == "BT112":
@@ -415,9 +415,9 @@ class _Inside:
         return self._operations
 
     def places(self, rule: _Rule, point: Point) -> Iterator[Place]:
-        own = locations.own_monitor(point, self.file, self.method)
-        if own is not None:
-            yield own
+        monitor = locations.own_monitor(point, self.file, self.method)
+        if monitor is not None:
+            yield monitor
         yield from locations.places(rule.selector, point, self.operations)
 
     def shape(self, rule: _Rule, point: Point, place: Place, in_jdk: bool) -> Shape:
@@ -439,13 +439,13 @@ class _Inside:
         return shape
 
 
-def _lacking(bound: BoundProbe, place: Place) -> tuple[RefusalReason, str] | None:
+def _lacking(bound_probe: BoundProbe, place: Place) -> tuple[RefusalReason, str] | None:
     """The reason why the probe cannot be at the place, None when it can."""
     if place.obstacle:
         return RefusalReason.NO_POINT, place.obstacle
-    used = {input_.kind for input_ in bound.inputs}
+    kinds = {input_.kind for input_ in bound_probe.inputs}
     for kind, reason in place.missing:
-        if kind in used:
+        if kind in kinds:
             timed = kind is InputKind.DURATION
             return RefusalReason.NOT_TIMED if timed else RefusalReason.NO_VALUE, reason
     return None
@@ -509,17 +509,17 @@ def _applies(rule: _Rule, name: str, classfile: ClassFile, ancestors: frozenset[
 
 
 def _selects(rule: _Rule, method: Member) -> bool:
-    matching = rule.by_name.get(method.name)
-    if matching is None:
+    matches = rule.by_name.get(method.name)
+    if matches is None:
         annotations = method.annotations if rule.by_annotation else ()
-        matching = tuple(pattern for pattern in rule.methods if pattern.matches(method.name, annotations))
+        matches = tuple(pattern for pattern in rule.methods if pattern.matches(method.name, annotations))
         if not rule.by_annotation:
-            rule.by_name[method.name] = matching
-    if not matching:
+            rule.by_name[method.name] = matches
+    if not matches:
         return False
     if method.access_flags & ACC_BRIDGE:  # the method that it calls matches as well
         return False
-    if method.access_flags & ACC_SYNTHETIC and not any(names_synthetic(pattern) for pattern in matching):
+    if method.access_flags & ACC_SYNTHETIC and not any(names_synthetic(pattern) for pattern in matches):
         # The compiler creates a method for the body of a lambda, but its code belongs to the class.
         inside = INSIDE.issuperset(rule.attachment.points) and method.name.startswith(_LAMBDA_BODIES)
         if not inside:

@@ -244,14 +244,14 @@ class Presenter:
         probe = self._outline.probes[account.probe]
         controls = self._speculations.controls[account.probe]
         discarded = self._speculations.dropped[account.probe]
-        own = replace(
+        shown_account = replace(
             account,
             produced=account.produced - controls,
             delivered=account.delivered - self._exits[account.probe] - controls - discarded,
         )
         return ProbeReport(
             probe=name,
-            account=own,
+            account=shown_account,
             methods=len(methods.get(probe.host, ())) if probe.moment is Moment.METHOD else -1,
             errors=self.errors.count(name),
             sampling="" if probe.sampling is None else sampling_words(probe.sampling),

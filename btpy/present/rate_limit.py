@@ -54,9 +54,9 @@ class ProbeRateLimit:
         return self.take_notes()
 
     def _sum_up(self, probe: int) -> None:
-        more = self._counts[probe] - (self.limit or 0)
-        if self.limit is not None and more > 0:
-            self._notes.append(f"+{more:,} more of {self.name(probe)}")
+        excess = self._counts[probe] - (self.limit or 0)
+        if self.limit is not None and excess > 0:
+            self._notes.append(f"+{excess:,} more of {self.name(probe)}")
 
 
 @dataclass(slots=True)

@@ -105,12 +105,12 @@ def banner(
 
     probes = counted(len(deployment.program.probes), "probe")
     whose = f"{target.main} ({target.pid})"
-    waiting = any(isinstance(probe.attachment, MethodAttachment) for probe in deployment.program.probes)
-    if waiting and not deployment.methods:
+    has_method_probes = any(isinstance(probe.attachment, MethodAttachment) for probe in deployment.program.probes)
+    if has_method_probes and not deployment.methods:
         if refused:
             return f"btpy: {probes} of classes that cannot be traced in {whose}: {grouped(refused)} refused.{end}"
         return f"btpy: {probes} of classes that are not loaded yet in {whose}.{end}"
-    if not waiting and not deployment.methods:
+    if not has_method_probes and not deployment.methods:
         return f"btpy: {probes} in {whose}, without changes to its methods.{end}"
     where = f"{counted(deployment.methods, 'method')} in {counted(deployment.classes, 'class')} of {whose}"
     facts = [counted(len(deployment.sites), "place")] if deployment.sites else []
@@ -311,18 +311,18 @@ def _why_no_hit(report: ProbeReport) -> str:
         return ""
     if report.methods == 0:
         return "no matching class was loaded"
-    matched = f"matched {counted(report.methods, 'method')}"
+    summary = f"matched {counted(report.methods, 'method')}"
     why = report.sampling or "budget"
     skipped = [f"{grouped(account.skipped)} skipped ({why})"] if account.skipped else []
     skipped += [f"no hits recorded for {duration(account.rested_ns)} (budget)"] if account.rested_ns else []
     skipped += [f"{grouped(account.limited)} over the limit"] if account.limited else []
     skipped += [f"filtered by `when` at least {counted(account.untrue, 'time')}"] if account.untrue else []
     if skipped:
-        return f"{matched}; of its calls {' and '.join(skipped)}"
-    called = {1: "it was not called", 2: "neither was called"}.get(report.methods, "none was called")
+        return f"{summary}; of its calls {' and '.join(skipped)}"
+    reason = {1: "it was not called", 2: "neither was called"}.get(report.methods, "none was called")
     unknown = report.conditional and account.untrue is None
-    running = "" if report.methods > 1 else " (a call that began before goes on as it was)"
-    return f"{matched}; {called} while attached{running}" + (", or its predicate was never true" if unknown else "")
+    note = "" if report.methods > 1 else " (a call that began before goes on as it was)"
+    return f"{summary}; {reason} while attached{note}" + (", or its predicate was never true" if unknown else "")
 
 
 def script_reasons(program: Program, level: int) -> dict[str, str]:

@@ -139,9 +139,9 @@ def write_all(descriptor: int, pieces: Sequence[bytes]) -> None:
     """Raises OSError."""
     for start in range(0, len(pieces), _MAX_PIECES):
         some = pieces[start : start + _MAX_PIECES]
-        written = os.writev(descriptor, some)
-        if written < sum(map(len, some)):
-            rest = memoryview(b"".join(some))[written:]
+        size = os.writev(descriptor, some)
+        if size < sum(map(len, some)):
+            rest = memoryview(b"".join(some))[size:]
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
 

@@ -107,9 +107,9 @@ def _value(
         return _histogram(data, figures)
     if kind == "stats":
         n, total = int(data["count"]), _number(data["total"])
-        whole = total if isinstance(total, int) else 0
+        integer = total if isinstance(total, int) else 0
         rest = 0.0 if isinstance(total, int) else total
-        return Stats(n, whole, rest or 0.0, _number(data["min"]), _number(data["max"])), None, 0
+        return Stats(n, integer, rest or 0.0, _number(data["min"]), _number(data["max"])), None, 0
     if kind == "tseries":
         values = data["values"]
         if len(values) > MAX_WINDOWS:

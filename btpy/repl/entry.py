@@ -28,14 +28,14 @@ _KEYWORD_ITEM = re.compile(r"(use|import|param|map|btpy)\b")
 
 
 def kind_of(text: str) -> Kind:
-    typed = text.strip()
-    if not typed:
+    entry = text.strip()
+    if not entry:
         return Kind.NOTHING
-    if typed.startswith(":") or _BARE.fullmatch(typed):
+    if entry.startswith(":") or _BARE.fullmatch(entry):
         return Kind.COMMAND
-    if _AGAIN.fullmatch(typed):
+    if _AGAIN.fullmatch(entry):
         return Kind.AGAIN
-    if _EXPRESSION.match(typed) and not re.match(r"@[A-Z]", typed):
+    if _EXPRESSION.match(entry) and not re.match(r"@[A-Z]", entry):
         return Kind.EXPRESSION
     return Kind.PROBES
 
@@ -71,11 +71,11 @@ def indentation(text: str) -> int:
 
 def as_script(text: str) -> str:
     """The typed text as a script: a declaration may lack its semicolon."""
-    typed = text.strip()
-    last = Reading.of(typed).tokens
-    if last and _KEYWORD_ITEM.match(last[0].text) and not typed.endswith((";", "}")):
-        return typed + ";"
-    return typed
+    entry = text.strip()
+    last = Reading.of(entry).tokens
+    if last and _KEYWORD_ITEM.match(last[0].text) and not entry.endswith((";", "}")):
+        return entry + ";"
+    return entry
 
 
 _PATTERN = re.compile(r"[+@]?[\w$*?]+(?:\.[\w$*?]+)*(?:::[\w$*?<>]*)?")

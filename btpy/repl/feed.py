@@ -169,13 +169,13 @@ class Feed:
 
     def _run(self) -> None:
         try:
-            ended = False
-            while not ended:
+            has_ended = False
+            while not has_ended:
                 ended_before = self._session.ended
                 entries = self._reader.take_all(time.monotonic() + _POLL_SECONDS)
                 self._take_all(entries)
                 self._sum_up(time.monotonic())
-                ended = ended_before and not entries
+                has_ended = ended_before and not entries
                 if entries:
                     time.sleep(_PAUSE_SECONDS)
         except BtpyError as error:
@@ -312,8 +312,8 @@ class Feed:
         self._display_limit.clear()
         if self._withheld and self.showing:
             parts = (f"+{grouped(count)} of {self._named(id_)}" for id_, count in self._withheld.most_common(3))
-            more = sum(self._withheld.values()) - sum(count for _, count in self._withheld.most_common(3))
-            words = ", ".join([*parts, *([f"+{grouped(more)} of others"] if more else [])])
+            remainder = sum(self._withheld.values()) - sum(count for _, count in self._withheld.most_common(3))
+            words = ", ".join([*parts, *([f"+{grouped(remainder)} of others"] if remainder else [])])
             self._screen.note(f"{self._screen.style.ellipsis} {words} not shown (:last, :set rate N)")
         self._withheld.clear()
 

@@ -189,14 +189,14 @@ class Prompt:
 
     def _toolbar(self) -> StyleAndTextTuples:
         try:
-            typed = self._session.default_buffer.text
-            fault = self._checked.fault(typed)
+            text = self._session.default_buffer.text
+            fault = self._checked.fault(text)
             if fault is not None:
                 helps = f" — {fault.help[0]}" if fault.help else ""
                 return [("class:bottom-toolbar.fault", f" {fault.message}{helps} "), ("", f"[{fault.code}]")]
-            waiting = waiting_for(typed)
-            if waiting:
-                return [("", f" {waiting}; Ctrl-C discards what is typed")]
+            reason = waiting_for(text)
+            if reason:
+                return [("", f" {reason}; Ctrl-C discards what is typed")]
             status = self._repl.status()
             parts: StyleAndTextTuples = [("", f" {status.target} │ {status.probes} · {status.rate}")]
             parts += [("", f" · {status.cost}")] if status.cost else []
@@ -459,18 +459,18 @@ class _Colours(Lexer):
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         lines: list[StyleAndTextTuples] = [[]]
         for name, piece in colours.coloured(document.text):
-            first, *more = piece.split("\n")
+            first, *rest = piece.split("\n")
             lines[-1].append((f"class:bt.{name}", first))
-            lines += [[(f"class:bt.{name}", part)] for part in more]
+            lines += [[(f"class:bt.{name}", part)] for part in rest]
         return lambda number: lines[number] if number < len(lines) else []
 
 
 class Completions(Completer):
     """It runs on a thread of prompt_toolkit."""
 
-    def __init__(self, repl: Repl, failed: Callable[[str, Exception], None]) -> None:
+    def __init__(self, repl: Repl, on_failure: Callable[[str, Exception], None]) -> None:
         self._repl = repl
-        self._failed = failed
+        self._failed = on_failure
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         text = document.text_before_cursor
@@ -520,9 +520,9 @@ def _invites(text: str) -> bool:
 class _Checked:
     """The diagnostics of the text being typed. A thread finds them when no key was pressed for a moment."""
 
-    def __init__(self, repl: Repl, failed: Callable[[str, Exception], None], on_known: Callable[[], None]) -> None:
+    def __init__(self, repl: Repl, on_failure: Callable[[str, Exception], None], on_known: Callable[[], None]) -> None:
         self._repl = repl
-        self._failed = failed
+        self._failed = on_failure
         self._on_known = on_known
         self._text = ""
         self._diagnostics_found: tuple[Diagnostic, ...] = ()

@@ -125,26 +125,26 @@ class Repl:
 
     def enter(self, text: str, *, remember: bool = True) -> None:
         """Carries out an entry of any kind, and reports its errors."""
-        typed = text.strip()
-        kind = kind_of(typed)
+        entry = text.strip()
+        kind = kind_of(entry)
         if kind is Kind.AGAIN:
-            again = self._again(typed)
+            again = self._again(entry)
             if again is None:
                 self.failures += 1
-                self.screen.warning(f"no entry {typed} in the history; :history lists the entries with their numbers")
+                self.screen.warning(f"no entry {entry} in the history; :history lists the entries with their numbers")
                 return
             self.screen.note(again)
-            typed, kind = again, kind_of(again)
+            entry, kind = again, kind_of(again)
         if remember and kind is not Kind.NOTHING:
-            self.entered.append(typed)
+            self.entered.append(entry)
         try:
             match kind:
                 case Kind.COMMAND:
-                    self.command(parse(typed))
+                    self.command(parse(entry))
                 case Kind.EXPRESSION:
-                    self.evaluate(typed)
+                    self.evaluate(entry)
                 case Kind.PROBES:
-                    self.add(typed)
+                    self.add(entry)
                 case _:
                     pass
         except TargetGone as error:
@@ -241,11 +241,11 @@ class Repl:
         deployment = self.session.deployment
         assert deployment is not None
         self.screen.diagnostics([*deployment.program.warnings, *deployment.warnings])
-        refused = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
-        for refusal in refused[:5]:
+        refusals = [refusal for refusal in deployment.refusals if refusal.reason not in _UNIMPORTANT]
+        for refusal in refusals[:5]:
             self.screen.warning(str(refusal))
-        if len(refused) > 5:
-            self.screen.warning(f"… and {len(refused) - 5} more that cannot be traced")
+        if len(refusals) > 5:
+            self.screen.warning(f"… and {len(refusals) - 5} more that cannot be traced")
         live = scripts.shown(self.session)
         for probe in (probe for probe in probes if probe in live):
             methods = len(probe.methods)
@@ -257,8 +257,8 @@ class Repl:
 
     def _parameters_of(self, source: Source) -> dict[str, str]:
         """The given texts of the parameters that the script declares. Raises ScriptError."""
-        declared = {parameter.name for parameter in parameters(source)} if self.parameters else set()
-        return {name: text for name, text in self.parameters.items() if name in declared}
+        names = {parameter.name for parameter in parameters(source)} if self.parameters else set()
+        return {name: text for name, text in self.parameters.items() if name in names}
 
     def evaluate(self, text: str) -> None:
         name = map_expressions.bare_map(text)
@@ -300,9 +300,9 @@ class Repl:
 
     def tell_age(self, titles: Iterable[str]) -> None:
         """A note about maps that were last read before a target was killed."""
-        read = [kept_map for kept_map in self.maps.read(titles).values() if not kept_map.last]
-        if read and self.feed.gone_at is not None:
-            age = max(0.0, self.feed.gone_at - min(kept_map.read_at for kept_map in read))
+        kept_maps = [kept_map for kept_map in self.maps.read(titles).values() if not kept_map.last]
+        if kept_maps and self.feed.gone_at is not None:
+            age = max(0.0, self.feed.gone_at - min(kept_map.read_at for kept_map in kept_maps))
             self.screen.note(f"as last read, {age:.1f} s before the target was gone")
 
     def print_map(self, name: str, options: dict[str, str], *, plot: bool = False) -> None:
@@ -350,16 +350,16 @@ class Repl:
 
 
 def _without_body(text: str) -> Diagnostic:
-    typed = text.strip()
-    start = text.index(typed)
-    probe = typed if "::" in typed else f"{typed}::*"
+    entry = text.strip()
+    start = text.index(entry)
+    probe = entry if "::" in entry else f"{entry}::*"
     return Diagnostic(
         "BT001",
         "a pattern alone is not a probe",
-        Label(Span(Source("<repl>", text), start, start + len(typed))),
+        Label(Span(Source("<repl>", text), start, start + len(entry))),
         help=(
             f"add what the probe does:  {probe} @entry {{ print(method, args) }}",
-            f"or look at it:  :ls {typed}",
+            f"or look at it:  :ls {entry}",
         ),
     )
 

@@ -21,8 +21,8 @@ def named(session: Session, name: str) -> list[Probe]:
     probes = shown(session)
     if name == "*":
         return probes
-    plain = name.removeprefix("#")
-    matches = [probe for probe in probes if plain == str(probe.number)] or [
+    bare_name = name.removeprefix("#")
+    matches = [probe for probe in probes if bare_name == str(probe.number)] or [
         probe for probe in probes if probe.name == name
     ]
     if matches:
@@ -58,12 +58,12 @@ def saved(session: Session) -> str:
     values of parameters become the defaults. Raises UsageError where they cannot be one script.
     """
     texts: list[str] = []
-    done: set[Probe] = set()
+    saved_probes: set[Probe] = set()
     for probe in shown(session):
-        if probe in done:
+        if probe in saved_probes:
             continue
         mates = session.scripts.mates(probe)
-        done.update(mates)
+        saved_probes.update(mates)
         texts.append(_saved(session, mates))
     text = joined(texts)
     wrong = [diagnostic for diagnostic in session.check(text, match=False) if diagnostic.severity is Severity.ERROR]
@@ -80,6 +80,6 @@ def _saved(session: Session, mates: list[Probe]) -> str:
     script = Source(script.name, with_arguments(script, session.scripts.arguments(mates[0])))
     if session.scripts.is_whole(mates[0]):
         return script.text
-    own = dict.fromkeys(mate.text for mate in mates if session.scripts.is_own(mate))
+    texts = dict.fromkeys(mate.text for mate in mates if session.scripts.is_own(mate))
     libraries = any(not session.scripts.is_own(mate) for mate in mates)
-    return excerpt(script, "\n".join(own), using=libraries)
+    return excerpt(script, "\n".join(texts), using=libraries)

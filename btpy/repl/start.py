@@ -43,19 +43,19 @@ def prompt(
 
     limits = Limits(unattended=True, cpu_budget=_budget(budget))
     with closing(_attached(connecting, libraries, permissions, limits)) as session:
-        typed: Prompt | None = None
+        user_prompt: Prompt | None = None
 
         def put(text: str) -> None:
-            if typed is not None:
-                typed.put(text if style.unicode else text.encode("ascii", "backslashreplace").decode())
+            if user_prompt is not None:
+                user_prompt.put(text if style.unicode else text.encode("ascii", "backslashreplace").decode())
 
         screen = Screen(put, style, typed_as)
         repl = Repl(name, session, screen, carry_out, quiet=quiet)
-        typed = Prompt(repl, open_history())
-        repl.terminal = typed
+        user_prompt = Prompt(repl, open_history())
+        repl.terminal = user_prompt
         _greet(repl)
         try:
-            typed.run()
+            user_prompt.run()
         finally:
             repl.close()
     return LeftBehind.exit_status if repl.left_behind else 0
@@ -82,8 +82,8 @@ def commands(
         Stream.stdout(ascii_only=not style.unicode) as stream,
     ):
 
-        def put(written: str) -> None:
-            stream.write(written)
+        def put(line: str) -> None:
+            stream.write(line)
             stream.flush()
 
         screen = Screen(put, style, typed_as)
@@ -137,16 +137,16 @@ def _budget(share: float | None) -> float:
 def entries(text: str) -> list[str]:
     """The entries of a file of commands: a command is one line, a probe can have several. Comments are left out."""
     commands: list[str] = []
-    pending = ""
+    entry = ""
     for line in text.split("\n"):
-        if not pending and (not line.strip() or line.lstrip().startswith(("//", "#"))):
+        if not entry and (not line.strip() or line.lstrip().startswith(("//", "#"))):
             continue
-        pending = f"{pending}\n{line}" if pending else line
-        if kind_of(pending) is not Kind.PROBES or (is_complete(pending) and line.strip()):
-            commands.append(pending.strip())
-            pending = ""
-    if pending.strip():
-        commands.append(pending.strip())
+        entry = f"{entry}\n{line}" if entry else line
+        if kind_of(entry) is not Kind.PROBES or (is_complete(entry) and line.strip()):
+            commands.append(entry.strip())
+            entry = ""
+    if entry.strip():
+        commands.append(entry.strip())
     return commands
 
 

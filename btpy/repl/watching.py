@@ -27,11 +27,11 @@ class MapView:
         self._size = columns, lines
         if not self._paused:
             self._history.add(time.monotonic(), [self._repl.content(self._name)])
-        waiting = self._repl.screen.waiting
+        line_count = self._repl.screen.waiting
         state = [
             *(["paused"] if self._paused else []),
             *([self._repl.left] if self._repl.left else []),
-            *([f"{counted(waiting, 'line')} printed meanwhile"] if waiting else []),
+            *([f"{counted(line_count, 'line')} printed meanwhile"] if line_count else []),
         ]
         footer = " · ".join([*state, _FOOTER])  # if there is little space, its end is cut off
         map_lines = self._text.lines(self._history, self._arrangement, columns, lines)

@@ -256,8 +256,8 @@ class Ends:
         receiver = None if slot is None else snippets.receiver(slot)
         copy = self._copies.get(_SELF)
         if receiver is None:
-            used = [*(call.operands for call in self.entry), *(local.operands for local in self.locals_)]
-            if copy is not None or any(operand.kind is OperandKind.SELF for group in used for operand in group):
+            operands = [*(call.operands for call in self.entry), *(local.operands for local in self.locals_)]
+            if copy is not None or any(operand.kind is OperandKind.SELF for group in operands for operand in group):
                 return None
         block = Snippet()
         if receiver is not None and copy is not None:

@@ -203,9 +203,9 @@ class Snippet:
         owner = descriptors.class_name(written.owner)
         self._part(change, Constant(bytes((opcode,)), (FIELDREF, owner, written.name, written.descriptor)))
 
-    def _invoke(self, called: Handler) -> None:
-        change = descriptors.call_change(called.descriptor)
-        self._part(change, Constant(_INVOKESTATIC, (METHODREF, *called)))
+    def _invoke(self, handler: Handler) -> None:
+        change = descriptors.call_change(handler.descriptor)
+        self._part(change, Constant(_INVOKESTATIC, (METHODREF, *handler)))
 
 
 class Constant(NamedTuple):

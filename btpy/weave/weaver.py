@@ -96,10 +96,10 @@ def weave(source: bytes | ClassFile, plan: ClassPlan, first_site: int) -> Woven:
     except ClassFileError as error:
         class_name = plan.class_name.replace("/", ".")
         return Woven(None, (), (Refusal(RefusalReason.MALFORMED, class_name, None, str(error)),))
-    woven = weave_methods(file, plan, first_site)
-    replacements = [(code_of(method), content) for method, content in woven.code]
-    data = with_code(file, woven.pool, replacements) if replacements else None
-    return Woven(data, woven.sites, woven.refusals)
+    methods = weave_methods(file, plan, first_site)
+    replacements = [(code_of(method), content) for method, content in methods.code]
+    data = with_code(file, methods.pool, replacements) if replacements else None
+    return Woven(data, methods.sites, methods.refusals)
 
 
 class WovenMethods(NamedTuple):
@@ -131,8 +131,8 @@ def weave_methods(file: ClassFile, plan: ClassPlan, first_site: int) -> WovenMet
         numbering = Numbering(first_site + len(woven_sites), class_name, method.name, method.descriptor)
         try:
             content = _MethodWeaver(file, pool, method, method_plan, numbering).weave()
-        except _RefusedError as refused:
-            reason, detail = refused.reason, str(refused)
+        except _RefusedError as refusal:
+            reason, detail = refusal.reason, str(refusal)
         except LocalsOverflowError as too_large:
             reason, detail = RefusalReason.TOO_LARGE, str(too_large)
         except PoolOverflowError as pool_full:
@@ -312,8 +312,8 @@ class _MethodWeaver:
         object_made = None
         uninitialized = False
         if state is not None and operation.is_constructor_call:
-            own = initializes_this(operation, state)
-            if own and any(advice.point is Point.CALL_THROW for advice in advices):
+            initializes_own = initializes_this(operation, state)
+            if initializes_own and any(advice.point is Point.CALL_THROW for advice in advices):
                 raise ValueError("no handler may cover super(…) or this(…) (JVMS §4.10.1.9)")
             object_made = new_object(operation, state)
         elif state is not None:
@@ -464,8 +464,8 @@ class _MethodWeaver:
 
     def _covered(self, exits: Sequence[int], relocation: Relocation) -> list[tuple[int, int]]:
         """The new ranges of the handler."""
-        whole = ((0, len(self._code.code)),)
-        ranges = whole if self._initialization is None else self._initialization.ranges
+        code_range = ((0, len(self._code.code)),)
+        ranges = code_range if self._initialization is None else self._initialization.ranges
         moved = [
             (relocation.reference(start), relocation.reference(end)) for start, end in sites.without(ranges, exits)
         ]
@@ -531,11 +531,11 @@ class _MethodWeaver:
         """
         frame = self._throw_frame(at)
         if tail.state is not None:
-            own = typeflow.verification_types(tail.state.locals_, self._pool)
-            if not self._is_initialized(tail.start) and frames.UNINITIALIZED_THIS not in own:
+            types = typeflow.verification_types(tail.state.locals_, self._pool)
+            if not self._is_initialized(tail.start) and frames.UNINITIALIZED_THIS not in types:
                 detail = f"no local variable holds `this` at offset {tail.start}, before super(…)"
                 raise _RefusedError(RefusalReason.NO_SUPER_CALL, detail)
-            frame = frames.Frame(at, own, frame.stack)
+            frame = frames.Frame(at, types, frame.stack)
             if self._ends.kept:
                 frame = frames.extend(frame, self._code.max_locals, self._kept_types())
         if tail.held:
@@ -554,8 +554,8 @@ class _MethodWeaver:
         method = self._method
         initial = frames.initial_locals(self._file.name, method.name, method.descriptor, method.is_static, self._pool)
         if not relocation.new_targets:
-            added = [handler.frame for handler in handlers]
-            return frames.extended(content, initial, self._code.max_locals, saved_types, relocation, added)
+            handler_frames = [handler.frame for handler in handlers]
+            return frames.extended(content, initial, self._code.max_locals, saved_types, relocation, handler_frames)
         old = frames.decode(content, initial)
         offsets = {frame.offset for frame in old}
         for target in relocation.new_targets:

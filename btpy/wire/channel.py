@@ -330,10 +330,10 @@ def _receive(connection: socket.socket, deadline: float, limit: int, due: type[D
 def _exactly(connection: socket.socket, size: int, deadline: float) -> bytes:
     received = b""
     while len(received) < size:
-        remaining = deadline - time.monotonic()
-        if remaining <= 0:
+        seconds = deadline - time.monotonic()
+        if seconds <= 0:
             raise TimeoutError("the handshake takes too long")
-        connection.settimeout(remaining)
+        connection.settimeout(seconds)
         part = connection.recv(size - len(received))
         if not part:
             raise ConnectionError("the other side hung up")
@@ -542,9 +542,9 @@ class Channel:
         self._shut(failure)
         with self._state:
             reason = self._failure
-            pending = list(self._pending.values())
+            requests = list(self._pending.values())
             self._pending.clear()
-        for place in pending:
+        for place in requests:
             place.put(reason or TargetGone("the connection to the target is closed"))
         self._ended(reason)
 

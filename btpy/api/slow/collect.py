@@ -73,19 +73,19 @@ class Report:
     failed: Mapping[str, str]
 
 
-def put_in(session: Session, wanted: Wanted) -> Mapping[str, str]:
+def put_in(session: Session, selection: Wanted) -> Mapping[str, str]:
     """Starts to follow requests. A script that does not fit the JVM is left out; returns these, with the reason.
 
     Raises BtpyError if the others do not fit either.
     """
     try:
-        _add(session, _OPTIONAL, wanted)
+        _add(session, _OPTIONAL, selection)
     except TargetGone:
         raise
     except BtpyError as first:
         for name in _OPTIONAL:
             try:
-                _add(session, [other for other in _OPTIONAL if other != name], wanted)
+                _add(session, [other for other in _OPTIONAL if other != name], selection)
             except TargetGone:
                 raise
             except BtpyError:
@@ -95,11 +95,11 @@ def put_in(session: Session, wanted: Wanted) -> Mapping[str, str]:
     return {}
 
 
-def _add(session: Session, names: Iterable[str], wanted: Wanted) -> None:
-    text = script(names) + "".join(_unit(pattern) for pattern in wanted.of)
-    parameters = {"over": f"{wanted.over}ns", "least": f"{wanted.least}ns"}
-    if wanted.monitors and "locks" in names:
-        parameters["monitors"] = wanted.monitors
+def _add(session: Session, names: Iterable[str], selection: Wanted) -> None:
+    text = script(names) + "".join(_unit(pattern) for pattern in selection.of)
+    parameters = {"over": f"{selection.over}ns", "least": f"{selection.least}ns"}
+    if selection.monitors and "locks" in names:
+        parameters["monitors"] = selection.monitors
     session.add(text, name="<slow>", parameters=parameters, missing="ignore")
 
 
@@ -260,7 +260,7 @@ def _blocked(event: Event) -> Blocked:
 
 def watch(
     session: Session,
-    wanted: Wanted,
+    selection: Wanted,
     seconds: float | None,
     *,
     is_stopped: Callable[[], bool],
@@ -271,9 +271,9 @@ def watch(
 
     Raises TargetGone if the JVM was killed, BtpyError if nothing fits.
     """
-    failed = put_in(session, wanted)
+    failures = put_in(session, selection)
     begun()
-    collector = Collector(wanted.top, session.context.clock)
+    collector = Collector(selection.top, session.context.clock)
     maker = EventMaker(session.context, session.target.pid)
     began = time.monotonic()
     with contextlib.closing(session.items(most=_MOST_WAITING)) as reader, contextlib.suppress(TargetGone):
@@ -296,8 +296,8 @@ def watch(
         mean=float(requests.mean) if isinstance(requests, Stats) else 0.0,
         slowest=int(requests.greatest or 0) if isinstance(requests, Stats) else 0,
         slow=collector.slow,
-        trees=tuple((request, tree_of(request, wanted.least)) for request in collector.finish()),
+        trees=tuple((request, tree_of(request, selection.least)) for request in collector.finish()),
         lost=reader.dropped + sum(account.dropped for account in accounts),
         skipped=sum(account.skipped for account in accounts),
-        failed=failed,
+        failed=failures,
     )

@@ -80,7 +80,7 @@ def put_in(session: Session, search: Libraries) -> Looks:
         library for library in search.all() if applicability(session, library, search, compare_versions=False).applies
     ]
     names = [_OF_EVERY_JVM, *(_look_of(library) for library in applying if _has_look(library))]
-    failed: dict[str, str] = {}
+    failures: dict[str, str] = {}
     try:
         _add(session, names)
     except TargetGone:
@@ -92,9 +92,9 @@ def put_in(session: Session, search: Libraries) -> Looks:
             except TargetGone:
                 raise
             except BtpyError as error:
-                failed[name] = str(error)
+                failures[name] = str(error)
     fitting = tuple(_look_of(library) for library in applying)
-    return Looks(fitting, tuple(name for name in names if name not in failed), failed)
+    return Looks(fitting, tuple(name for name in names if name not in failures), failures)
 
 
 def _look_of(library: Library) -> str:
@@ -108,9 +108,9 @@ def _has_look(library: Library) -> bool:
 
 def _add(session: Session, names: Iterable[str]) -> None:
     text = "\n".join((LOOKS / f"{name}.bt").read_text(encoding="utf-8") for name in names)
-    used = {name: value for name, value in SLOW.items() if name in text}
-    parameters = "".join(f"param {name}: duration;\n" for name in used)
-    session.add(parameters + text, name="<triage>", parameters=used, missing="ignore")
+    rates = {name: value for name, value in SLOW.items() if name in text}
+    parameters = "".join(f"param {name}: duration;\n" for name in rates)
+    session.add(parameters + text, name="<triage>", parameters=rates, missing="ignore")
 
 
 def measure(session: Session, looks: Looks, seconds: float, is_stopped: Callable[[], bool]) -> Measurements:

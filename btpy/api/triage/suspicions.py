@@ -64,8 +64,8 @@ def _pools(measured: Measurements) -> Iterator[Finding]:
     key, waits = _slowest(measured.of("pool_waits"))
     if waits.count:
         average = measured.threads(measured.all("pool_waits"))
-        failed = measured.all("pool_failures").count
-        in_vain = f"; {grouped(failed)} in vain" if failed else ""
+        failures = measured.all("pool_failures").count
+        in_vain = f"; {grouped(failures)} in vain" if failures else ""
         fact = f"{number(average)} threads on average wait for a connection of {key[0]} ({_times(waits)}{in_vain})"
         yield Finding.of(Kind.POOL_WAITS, average, fact, short(key[1]), "pools --slow 100ms --for 30s")
 
@@ -126,16 +126,16 @@ def _with_text(totals: Mapping[Key, Total]) -> dict[Key, Total]:
             most[key[1]] = key
     merged: dict[Key, Total] = {}
     for key, total in totals.items():
-        named = most.get(key[1], key) if key[0] == _UNKNOWN else key
-        merged[named] = merged.get(named, NOTHING) + total
+        label = most.get(key[1], key) if key[0] == _UNKNOWN else key
+        merged[label] = merged.get(label, NOTHING) + total
     return merged
 
 
 def _failed_sql(measured: Measurements) -> Iterator[Finding]:
-    key, failed = _most(measured.of("failed_sql"))
-    if failed.count:
+    key, failures = _most(measured.of("failed_sql"))
+    if failures.count:
         share = measured.all("failed_sql").count / max(measured.all("sql").count, 1)
-        fact = f"{share:.0%} of the SQL statements fail ({grouped(failed.count)} with {key[1]})"
+        fact = f"{share:.0%} of the SQL statements fail ({grouped(failures.count)} with {key[1]})"
         yield Finding.of(Kind.FAILED_SQL, share, fact, key[0], "jdbc --for 30s")
 
 
@@ -154,7 +154,7 @@ def _locks(measured: Measurements) -> Iterator[Finding]:
     key, waits = _slowest(sites)
     if waits.count:
         average = measured.threads(waits)
-        owner = _slowest({own: total for own, total in locked.items() if own[:2] == key})[0][2]
+        owner = _slowest({lock_key: total for lock_key, total in locked.items() if lock_key[:2] == key})[0][2]
         held = f", held by {short(owner)}" if owner else ""
         fact = f"{number(average)} threads on average wait for a lock, {key[0].rpartition('.')[2]}{held}"
         yield Finding.of(Kind.LOCK_WAITS, average, fact, short(key[1]), "locks --for 30s")
@@ -162,12 +162,12 @@ def _locks(measured: Measurements) -> Iterator[Finding]:
 
 def _exceptions(measured: Measurements) -> Iterator[Finding]:
     made = measured.of("exceptions")
-    own = {key: total for key, total in made.items() if not _is_of_framework(key[2])}
-    usual = measured.per_second(sum(own.values(), NOTHING)) + _USUAL_EXCEPTIONS * measured.per_second(
+    totals = {key: total for key, total in made.items() if not _is_of_framework(key[2])}
+    usual = measured.per_second(sum(totals.values(), NOTHING)) + _USUAL_EXCEPTIONS * measured.per_second(
         measured.all("requests")
     )
     if measured.per_second(measured.all("exceptions")) <= usual:
-        made = own
+        made = totals
     key, most = _most(made)
     if most.count:
         rate = measured.per_second(sum(made.values(), NOTHING))
@@ -177,8 +177,8 @@ def _exceptions(measured: Measurements) -> Iterator[Finding]:
         yield Finding.of(Kind.EXCEPTIONS, rate, fact, short(key[1]), "exceptions --for 30s")
     key, died = _most(measured.of("died"))
     if died.count:
-        ended = measured.all("died").count
-        fact = f"exceptions have ended {counted(ended, 'thread')}, mostly {key[0].rpartition('.')[2]}"
+        deaths = measured.all("died").count
+        fact = f"exceptions have ended {counted(deaths, 'thread')}, mostly {key[0].rpartition('.')[2]}"
         yield Finding.of(Kind.DEAD_THREADS, died.count, fact, short(key[1]), "exceptions --for 30s")
 
 
@@ -235,10 +235,10 @@ def _calls(measured: Measurements) -> Iterator[Finding]:
         fact = f"{number(average)} threads on average wait for slow HTTP answers of {key[0]} ({_times(slow)})"
         command = f"http_client --slow {SLOW['slow_http']} --for 30s"
         yield Finding.of(Kind.SLOW_CALLS, average, fact, short(key[1]), command)
-    key, failed = _most(measured.of("failed_calls"))
-    if failed.count:
+    key, failures = _most(measured.of("failed_calls"))
+    if failures.count:
         share = measured.all("failed_calls").count / max(measured.all("calls").count, 1)
-        fact = f"{share:.0%} of the HTTP calls to other services fail ({grouped(failed.count)} with {key[1]})"
+        fact = f"{share:.0%} of the HTTP calls to other services fail ({grouped(failures.count)} with {key[1]})"
         yield Finding.of(Kind.FAILED_CALLS, share, fact, key[0], "http_client --for 30s")
     key, retries = _most(measured.of("retries"))
     if retries.count:
@@ -272,8 +272,8 @@ def _tasks(measured: Measurements) -> Iterator[Finding]:
         rate = measured.per_second(measured.all("rejected"))
         fact = f"the thread pool {key[0]} rejects tasks, {number(rate)} a second"
         yield Finding.of(Kind.REJECTED_TASKS, rate, fact, short(key[1]), "executors --for 30s")
-    key, failed = _most(measured.of("failed_tasks"))
-    if failed.count:
+    key, failures = _most(measured.of("failed_tasks"))
+    if failures.count:
         rate = measured.per_second(measured.all("failed_tasks"))
         fact = f"tasks of thread pools fail, {number(rate)} a second, mostly with {key[0].rpartition('.')[2]}"
         yield Finding.of(Kind.FAILED_TASKS, rate, fact, short(key[1]), "executors --for 30s")
@@ -298,16 +298,16 @@ def _files(measured: Measurements) -> Iterator[Finding]:
         average = measured.threads(measured.all("files") + measured.all("forced"))
         fact = f"{number(average)} threads on average read, write or force files ({_times(slow)})"
         yield Finding.of(Kind.FILES, average, fact, key[0], "file_io --for 30s")
-    key, missing = _most(measured.of("not_opened"))
-    if missing.count:
+    key, failures = _most(measured.of("not_opened"))
+    if failures.count:
         rate = measured.per_second(measured.all("not_opened"))
         fact = f"{number(rate)} attempts a second to open files fail"
         yield Finding.of(Kind.FAILED_FILES, rate, fact, f"{short(key[1])}{_SEPARATOR}{key[0]}", "file_io --for 30s")
 
 
 def _requests(measured: Measurements) -> Iterator[Finding]:
-    key, failed = _most(measured.of("failed_requests"))
-    if failed.count:
+    key, failures = _most(measured.of("failed_requests"))
+    if failures.count:
         share = measured.all("failed_requests").count / max(measured.all("requests").count, 1)
         fact = f"{share:.0%} of the requests to this service end with a server error (5xx)"
         yield Finding.of(Kind.FAILED_REQUESTS, share, fact, key[0], "http_server --for 30s")
@@ -317,9 +317,9 @@ def _logging(measured: Measurements) -> Iterator[Finding]:
     key, most = _most(measured.of("logged"))
     if most.count:
         rate = measured.per_second(measured.all("logged"))
-        more = rate - _USUAL_MESSAGES * measured.per_second(measured.all("requests"))
+        excess = rate - _USUAL_MESSAGES * measured.per_second(measured.all("requests"))
         fact = f"{number(rate)} log messages a second; {short(key[1])} makes most of them, as {key[0]}"
-        yield Finding.of(Kind.LOGGING, more, fact, "", "logging --for 30s")
+        yield Finding.of(Kind.LOGGING, excess, fact, "", "logging --for 30s")
     key, slowest = _slowest(measured.of("logged"))
     if slowest.mean >= LONG_WAIT_NS:
         average = measured.threads(measured.all("logged"))

@@ -121,8 +121,8 @@ def run(arguments: Arguments, console: Console) -> int:
 
 def _imports(arguments: Arguments) -> str:
     """The imports of the libraries that follow a call to other threads."""
-    chosen = arguments.texts("flows") or [_FLOWS]
-    return "".join(f"import btpy.{name};\n" for name in dict.fromkeys(chosen) if name != _NONE)
+    flows = arguments.texts("flows") or [_FLOWS]
+    return "".join(f"import btpy.{name};\n" for name in dict.fromkeys(flows) if name != _NONE)
 
 
 def _with_lambdas(owner: str, method: str) -> str:

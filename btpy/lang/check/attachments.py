@@ -77,38 +77,38 @@ def attach(probe: nodes.Probe, report: Report) -> Attached | None:
     annotation = attaching[0]
     match annotation.name.text:
         case "OnMethod":
-            attached = _on_method(annotation, outermost, report)
+            attached_probe = _on_method(annotation, outermost, report)
         case "OnTimer":
-            attached = _on_timer(annotation, report)
+            attached_probe = _on_timer(annotation, report)
         case "OnSample":
-            attached = _on_sample(annotation, report)
+            attached_probe = _on_sample(annotation, report)
         case "OnProbe":
-            attached = _on_probe(annotation, report)
+            attached_probe = _on_probe(annotation, report)
         case "OnBegin":
-            attached = Attached(BeginAttachment(), (Place.BEGIN,), Label(annotation.name.span), None, False)
+            attached_probe = Attached(BeginAttachment(), (Place.BEGIN,), Label(annotation.name.span), None, False)
             _no_arguments(annotation, report)
         case "OnEvent":
-            attached = _on_event(annotation, report)
+            attached_probe = _on_event(annotation, report)
         case "OnUncaught":
-            attached = _on_uncaught(annotation, outermost, report)
+            attached_probe = _on_uncaught(annotation, outermost, report)
         case "OnClassLoad":
-            attached = _on_class_load(annotation, report)
+            attached_probe = _on_class_load(annotation, report)
         case "OnLowMemory":
-            attached = _on_low_memory(annotation, report)
+            attached_probe = _on_low_memory(annotation, report)
         case "OnError":
-            attached = Attached(ErrorAttachment(), (Place.FAILURE,), Label(annotation.name.span), None, False)
+            attached_probe = Attached(ErrorAttachment(), (Place.FAILURE,), Label(annotation.name.span), None, False)
             _no_arguments(annotation, report)
         case _:
-            attached = Attached(EndAttachment(), (Place.END,), Label(annotation.name.span), None, False)
+            attached_probe = Attached(EndAttachment(), (Place.END,), Label(annotation.name.span), None, False)
             _no_arguments(annotation, report)
-    if outermost and attached is not None and not isinstance(attached.attachment, MethodAttachment):
+    if outermost and attached_probe is not None and not isinstance(attached_probe.attachment, MethodAttachment):
         report(
             Diagnostic("BT111", "`@Outermost` works only with `@OnMethod`", Label(annotation.span, "no method here"))
         )
-    if attached is None:
+    if attached_probe is None:
         return None
     doc, unit, tested = (_text(probe, name, report) for name in ("Doc", "Unit", "Tested"))
-    return replace(attached, doc=doc, unit=unit, tested=tested)
+    return replace(attached_probe, doc=doc, unit=unit, tested=tested)
 
 
 def _text(probe: nodes.Probe, name: str, report: Report) -> str:
@@ -177,8 +177,8 @@ def _on_timer(annotation: nodes.Annotation, report: Report) -> Attached | None:
     arguments = annotation.arguments
     number = arguments[0].value if len(arguments) == 1 else None
     if len(arguments) != 1 or (arguments[0].name is not None and arguments[0].name.text != "period"):
-        plain = isinstance(number, nodes.Literal) and number.kind is nodes.LiteralKind.INTEGER
-        period = f"{number.span.text}ms" if plain and number is not None else "5s"
+        is_plain = isinstance(number, nodes.Literal) and number.kind is nodes.LiteralKind.INTEGER
+        period = f"{number.span.text}ms" if is_plain and number is not None else "5s"
         report(
             Diagnostic(
                 "BT103",
@@ -259,19 +259,19 @@ def _on_sample(annotation: nodes.Annotation, report: Report) -> Attached | None:
         )
         return None
     threads = arguments.get("threads")
-    chosen = _string(threads, report) if threads is not None else "busy"
-    if threads is not None and chosen not in ("busy", "all"):
-        if chosen is not None:
+    mode = _string(threads, report) if threads is not None else "busy"
+    if threads is not None and mode not in ("busy", "all"):
+        if mode is not None:
             report(
                 Diagnostic(
                     "BT107",
-                    f'`threads` is "busy" or "all", not "{chosen}"',
+                    f'`threads` is "busy" or "all", not "{mode}"',
                     Label(threads.value.span),
                     help=('"busy": threads that use a processor; "all": threads that wait, too',),
                 )
             )
         return None
-    attachment = SampleAttachment(number, chosen == "all")
+    attachment = SampleAttachment(number, mode == "all")
     return Attached(attachment, (Place.SAMPLE,), Label(annotation.name.span), None, False)
 
 

@@ -58,8 +58,8 @@ def bound_statements(checking: Checking) -> None:
 
 def type_uncalled(checking: Checking) -> None:
     """Types the functions that no probe calls, and the checks between the probes."""
-    called = {function.name.span for draft in checking.drafts for function in draft.probe.calls}
-    uncalled = [function for function in checking.functions if function.name.span not in called]
+    called_names = {function.name.span for draft in checking.drafts for function in draft.probe.calls}
+    uncalled = [function for function in checking.functions if function.name.span not in called_names]
     linked = checking.linked
     type_declarations(uncalled, linked.checks, checking.maps, checking.scoped, linked.functions, checking.report)
 
@@ -72,11 +72,11 @@ def _typed(
     classes: Classes,
     jfr_events: dict[str, JfrEvent],
 ) -> Body:
-    attached = draft.attached
+    attached_probe = draft.attached
     return elaborate(
         draft.probe,
-        attached.places,
-        attached.location,
+        attached_probe.places,
+        attached_probe.location,
         None,
         checking.maps,
         make_template,
@@ -85,7 +85,7 @@ def _typed(
         subscribers=checking.subscribers(draft.probe),
         scoped=checking.scoped,
         jfr_events=jfr_events,
-        outermost=attached.outermost,
+        outermost=attached_probe.outermost,
         permissions=checking.permissions,
         classes=classes,
     )

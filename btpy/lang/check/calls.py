@@ -41,12 +41,12 @@ def call_value(context: Context, tree: nodes.Call) -> Expr:
     if name == "entry":
         return _entry(context, tree)
     if name in context.functions:
-        called = inline(context, tree)
-        if called.value is None:
+        expansion = inline(context, tree)
+        if expansion.value is None:
             raise FaultError(
                 Diagnostic("BT108", f"`{name}` returns nothing", Label(tree.function.span, "a statement of its own"))
             )
-        return called
+        return expansion
     function = FUNCTIONS.get(name)
     if function is None:
         raise FaultError(_aggregation(tree) if name in AGGREGATIONS else _unknown(context, tree))
@@ -112,12 +112,12 @@ def _shortened(tree: nodes.Call) -> str:
 def _own_stack(context: Context, tree: nodes.Call, function: Function, values: list[Expr]) -> list[Expr]:
     """The arguments of ``stack``, ``frame``, ``app_frame`` and ``caller`` without an exception: they are about the
     thread that the probe fires on, or that it samples. Raises FaultError where the body runs on btpy's own thread."""
-    missing = [place for place in context.places if place not in builtins.ON_STACKS]
-    if missing:
+    places = [place for place in context.places if place not in builtins.ON_STACKS]
+    if places:
         raise FaultError(
             Diagnostic(
                 "BT105",
-                f"`{function.name}()` does not exist in {missing[0].value}",
+                f"`{function.name}()` does not exist in {places[0].value}",
                 Label(tree.span, "this body runs on btpy's own thread, not on one of the traced program"),
                 (context.location,) if context.location is not None else (),
                 help=(
@@ -178,14 +178,14 @@ def _check_key(tree: nodes.Call) -> None:
 
 def check_place(context: Context, function: Function, span: Span) -> None:
     """Raises FaultError for a function that is not allowed here."""
-    missing = [place for place in context.places if place not in function.places]
-    if missing and function.group is builtins.Group.CONTEXT:
-        raise FaultError(absent(context, f"{function.name}()", missing[0], span, "known where a traced method runs"))
-    if missing:
+    places = [place for place in context.places if place not in function.places]
+    if places and function.group is builtins.Group.CONTEXT:
+        raise FaultError(absent(context, f"{function.name}()", places[0], span, "known where a traced method runs"))
+    if places:
         raise FaultError(
             Diagnostic(
                 "BT105",
-                f"`{function.name}()` does not run at {missing[0].value}",
+                f"`{function.name}()` does not run at {places[0].value}",
                 Label(span, "too slow for a thread of the traced program"),
                 (context.location,) if context.location is not None else (),
                 help=("call it in @OnTimer, @OnBegin, @OnEnd or @OnEvent, and keep its result in a map",),
@@ -325,9 +325,9 @@ def _entry(context: Context, tree: nodes.Call) -> Expr:
     if context.in_entry:
         raise FaultError(Diagnostic("BT108", "`entry` inside `entry`", Label(tree.function.span, "write one `entry`")))
     exits = (Place.RETURN, Place.THROW, Place.EXIT)
-    missing = [place for place in context.places if place not in exits]
-    if missing and context.shape is None:
-        raise FaultError(absent(context, "entry(…)", missing[0], tree.function.span, "known at RETURN, THROW, EXIT"))
+    places = [place for place in context.places if place not in exits]
+    if places and context.shape is None:
+        raise FaultError(absent(context, "entry(…)", places[0], tree.function.span, "known at RETURN, THROW, EXIT"))
     place = tree.arguments[0].value.span
     key = id(place.source), place.text
     if key in context.entry_texts:

@@ -67,11 +67,11 @@ class Checking:
     @property
     def functions(self) -> list[nodes.Function]:
         """The functions that can define maps: those that a probe calls, and all functions of the script itself."""
-        called = {function.name.span for probe in self.linked.probes for function in probe.calls}
+        names = {function.name.span for probe in self.linked.probes for function in probe.calls}
         return [
             function
             for function in self.linked.functions.values()
-            if function.name.span in called or function.name.span.source is self.linked.source
+            if function.name.span in names or function.name.span.source is self.linked.source
         ]
 
     @property

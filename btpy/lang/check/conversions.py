@@ -141,11 +141,11 @@ def convert(
 def _to_number(value: Expr, target: Type, tree: nodes.Expression) -> Expr | None:
     source = value.type
     if source.is_numeric and not source.nullable:
-        unit, own = unit_of(target), unit_of(source)
+        unit, source_unit = unit_of(target), unit_of(source)
         zero = isinstance(value, typed_tree.Constant) and value.value == 0
-        if unit is not None and own is None and source.kind is not Kind.LONG and not zero:
+        if unit is not None and source_unit is None and source.kind is not Kind.LONG and not zero:
             return None
-        if (own is not None and unit is not None and own != unit) or _rank(source) > _rank(target):
+        if (source_unit is not None and unit is not None and source_unit != unit) or _rank(source) > _rank(target):
             return None
         widened = widen(value, replace(target, nullable=False))
         return boxed(widened) if target.nullable else widened

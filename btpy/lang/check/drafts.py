@@ -28,15 +28,15 @@ def draft_probes(checking: Checking) -> None:
     numbers: dict[str, int] = {}
     for linked in checking.linked.probes:
         tree = linked.tree
-        attached = attach(tree, report)
-        if attached is None:
+        attached_probe = attach(tree, report)
+        if attached_probe is None:
             continue
-        attached = _with_application(attached, checking.permissions)
-        chosen = tree.name or attached.name
+        attached_probe = _with_application(attached_probe, checking.permissions)
+        chosen = tree.name or attached_probe.name
         if chosen is not None:
             name = _qualified(linked.prefix, chosen.text)
         else:
-            name = _unlike(_plain_name(linked.prefix, attached), names, own_numbers)
+            name = _unlike(_plain_name(linked.prefix, attached_probe), names, own_numbers)
         first = names.get(name)
         if chosen is not None and first is not None:
             report(
@@ -48,26 +48,26 @@ def draft_probes(checking: Checking) -> None:
                 )
             )
         names[name] = chosen
-        _check_formals(tree, attached, report)
+        _check_formals(tree, attached_probe, report)
         formals = tuple(Formal(_spelled(formal.type), formal.name.text, formal.span) for formal in tree.formals or ())
         probe = Probe(
             len(shared.probes) + len(drafts),
             _unlike(name, used, numbers),
-            attached.attachment,
+            attached_probe.attachment,
             None if tree.formals is None else formals,
             tree.open_formals,
             tree,
             tree.span,
             linked.calls,
-            attached.doc,
-            attached.unit,
-            attached.tested,
+            attached_probe.doc,
+            attached_probe.unit,
+            attached_probe.tested,
         )
-        fires = firing(tree, attached.attachment, report)
+        fires = firing(tree, attached_probe.attachment, report)
         if fires.sampling is not None:
             probe = replace(probe, sampling=replace(fires.sampling, group=probe.id))
         used.add(probe.name)
-        drafts.append(Draft(replace(probe, limit=fires.limit, level=fires.level), name, attached))
+        drafts.append(Draft(replace(probe, limit=fires.limit, level=fires.level), name, attached_probe))
     decided = decide_together([draft.probe for draft in drafts], report)
     drafts = [replace(draft, probe=probe) for draft, probe in zip(drafts, decided, strict=True)]
     checking.drafts = _subscribed(drafts, report)
@@ -76,19 +76,19 @@ def draft_probes(checking: Checking) -> None:
             checking.subscribed.setdefault(draft.probe.attachment.host, []).append(draft.probe)
 
 
-def _with_application(attached: Attached, permissions: Permissions) -> Attached:
+def _with_application(attached_probe: Attached, permissions: Permissions) -> Attached:
     """Puts the pattern of the classes of the application in the place of ``<app>``."""
-    attachment = attached.attachment
+    attachment = attached_probe.attachment
     if not isinstance(attachment, MethodAttachment):
-        return attached
+        return attached_probe
     if all(pattern.text != APPLICATION for pattern in attachment.classes):
-        return attached
+        return attached_probe
     text = frameworks(permissions.frameworks).application
     classes = tuple(
         replace(pattern, text=text, written=APPLICATION) if pattern.text == APPLICATION else pattern
         for pattern in attachment.classes
     )
-    return replace(attached, attachment=replace(attachment, classes=classes))
+    return replace(attached_probe, attachment=replace(attachment, classes=classes))
 
 
 def _subscribed(drafts: list[Draft], report: Report) -> list[Draft]:
@@ -116,14 +116,14 @@ def _spelled(type_: nodes.TypeName) -> str:
     return type_.name + "[]" * type_.dimensions
 
 
-def _plain_name(prefix: str, attached: Attached) -> str:
+def _plain_name(prefix: str, attached_probe: Attached) -> str:
     """The default name of a probe without a name, if it is free."""
-    attachment = attached.attachment
+    attachment = attached_probe.attachment
     if isinstance(attachment, MethodAttachment):
         pattern = attachment.methods[0].text
         base = pattern if pattern.isidentifier() else {"<init>": "init", "<clinit>": "clinit"}.get(pattern, "probe")
     else:
-        base = attached.places[0].value.removeprefix("@On").lower()
+        base = attached_probe.places[0].value.removeprefix("@On").lower()
     return _qualified(prefix, base)
 
 
@@ -142,12 +142,12 @@ _RESULTS = ("duration", "retval", "exception")
 """Values that a probe reads without a parameter. A parameter with such a name is a parameter of the method instead."""
 
 
-def _check_formals(tree: nodes.Probe, attached: Attached, report: Report) -> None:
+def _check_formals(tree: nodes.Probe, attached_probe: Attached, report: Report) -> None:
     if tree.formals is None:
         return
-    if not isinstance(attached.attachment, MethodAttachment):
+    if not isinstance(attached_probe.attachment, MethodAttachment):
         span = tree.formals[0].span.to(tree.formals[-1].span) if tree.formals else tree.span
-        report(Diagnostic("BT113", f"a probe at {attached.places[0].value} has no parameters", Label(span)))
+        report(Diagnostic("BT113", f"a probe at {attached_probe.places[0].value} has no parameters", Label(span)))
         return
     formals_by_name: dict[str, nodes.Identifier] = {}
     for formal in tree.formals:
@@ -162,7 +162,7 @@ def _check_formals(tree: nodes.Probe, attached: Attached, report: Report) -> Non
                 )
             )
         name = formal.name.text
-        if name in _RESULTS and not VARIABLES[name].places.isdisjoint(attached.places):
+        if name in _RESULTS and not VARIABLES[name].places.isdisjoint(attached_probe.places):
             report(
                 Diagnostic(
                     "BT102",

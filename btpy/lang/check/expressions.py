@@ -73,8 +73,8 @@ def value(context: Context, tree: nodes.Expression) -> Expr:
 def _conditional(context: Context, tree: nodes.Conditional) -> Expr:
     test = condition(context, tree.test, "`?`")
     then, otherwise = context.value(tree.then), context.value(tree.otherwise)
-    joined, left, right = join(context, then, otherwise, tree.then, tree.otherwise)
-    return typed_tree.Conditional(joined, tree.span, test, left, right)
+    type_, left, right = join(context, then, otherwise, tree.then, tree.otherwise)
+    return typed_tree.Conditional(type_, tree.span, test, left, right)
 
 
 def _no_value(tree: nodes.Range) -> Diagnostic:
@@ -83,13 +83,13 @@ def _no_value(tree: nodes.Range) -> Diagnostic:
     if not isinstance(tested, nodes.Membership):
         works = f"for i in {span.text} {{ }} and x in [{span.text}] work"
         return Diagnostic("BT108", "a range is not one value", Label(span), help=(works,))
-    written = f"{tested.element.span.text} in [{tested.container.span.text}..{last.span.text}]"
+    replacement = f"{tested.element.span.text} in [{tested.container.span.text}..{last.span.text}]"
     return Diagnostic(
         "BT108",
         "a range after `in` needs brackets",
         Label(tested.container.span.to(last.span)),
-        help=(f"write {written}",),
-        fixes=(Fix(span, written),),
+        help=(f"write {replacement}",),
+        fixes=(Fix(span, replacement),),
     )
 
 

@@ -73,24 +73,26 @@ def _body(
     *,
     is_statement: bool,
 ) -> typed_tree.Inlined:
-    declared = type_of_name(function.result) if function.result is not None else None
+    result_type = type_of_name(function.result) if function.result is not None else None
     if not isinstance(function.body, nodes.Block):
         context.frame = Frame(function, None, False)
         value: Expr = typed_null(context.value(function.body))
-        if declared is not None:
-            value = convert(context, value, declared, function.body, f"`{function.name.text}`", _result_span(function))
+        if result_type is not None:
+            value = convert(
+                context, value, result_type, function.body, f"`{function.name.text}`", _result_span(function)
+            )
         return typed_tree.Inlined(value.type, span, tuple(statements), value)
-    result = context.hide(declared, function.name.span) if declared is not None else None
+    result = context.hide(result_type, function.name.span) if result_type is not None else None
     is_statement = is_statement and (context.frame is None or context.frame.is_statement)
     context.frame = Frame(function, result, is_statement)
-    if declared is not None and not returns(function.body):
+    if result_type is not None and not returns(function.body):
         end = function.body.span.end
         raise FaultError(
             Diagnostic(
                 "BT108",
                 f"`{function.name.text}` does not always return a value",
                 Label(Span(function.span.source, end - 1, end), "the function can end without `return`"),
-                (Label(_result_span(function), f"{named(declared)} is declared here"),),
+                (Label(_result_span(function), f"{named(result_type)} is declared here"),),
             )
         )
     statements += context.block(function.body)

@@ -71,8 +71,8 @@ def write_event(context: Context, call: nodes.Call) -> Statement:
 
 def running_events(events: Mapping[str, JfrEvent], trees: Iterable[nodes.Tree]) -> dict[str, JfrEvent]:
     """The events that these trees of probes write, by name. ``events``: all events of the program."""
-    written = {name for tree in trees for name in _written(tree)} if events else set()
-    return {name: event for name, event in events.items() if name in written}
+    names = {name for tree in trees for name in _written(tree)} if events else set()
+    return {name: event for name, event in events.items() if name in names}
 
 
 def writes_events(trees: Iterable[nodes.Tree]) -> bool:

@@ -120,24 +120,24 @@ def _storage(name: nodes.Identifier, arguments: Sequence[nodes.Argument]) -> Dec
     return DeclaredStorage(number, storage == LRU, aggregation.kind if aggregation is not None else None)
 
 
-def apply(declared: DeclaredMap, used: Map, first: nodes.MapReference, report: Report) -> Map:
+def apply(declaration: DeclaredMap, used: Map, first: nodes.MapReference, report: Report) -> Map:
     """The map with the key types and the storage of its declaration. ``first``: the place of its first assignment."""
-    place = Label(declared.tree.name.span, "declared here")
-    if used.keys != len(declared.keys):
+    place = Label(declaration.tree.name.span, "declared here")
+    if used.keys != len(declaration.keys):
         report(
             Diagnostic(
                 "BT204",
-                f"`{used.title}` is declared with {len(declared.keys)} keys, here {used.keys}",
+                f"`{used.title}` is declared with {len(declaration.keys)} keys, here {used.keys}",
                 Label(first.span),
                 (place,),
             )
         )
         return used
-    names = key_names(first.keys, [None if key.name is None else key.name.text for key in declared.tree.keys])
-    typed = replace(used, key_types=declared.keys, key_names=names)
-    storage = declared.storage
+    names = key_names(first.keys, [None if key.name is None else key.name.text for key in declaration.tree.keys])
+    typed_map = replace(used, key_types=declaration.keys, key_names=names)
+    storage = declaration.storage
     if storage is None:
-        return typed
+        return typed_map
     if storage.kind is not None and storage.kind is not used.kind:
         value = "a plain value" if used.kind is MapKind.VALUE else f"`{used.kind.value}`"
         report(
@@ -148,4 +148,4 @@ def apply(declared: DeclaredMap, used: Map, first: nodes.MapReference, report: R
                 (place,),
             )
         )
-    return replace(typed, capacity=storage.capacity, evicts=storage.evicts)
+    return replace(typed_map, capacity=storage.capacity, evicts=storage.evicts)

@@ -44,13 +44,15 @@ def store(context: Context, target: nodes.MapReference, tree: nodes.Assign) -> S
     value = tree.value
     if operator == "=" and isinstance(value, nodes.Call) and value.function.text in AGGREGATIONS:
         return _aggregate(context, map_, keys, value)
-    typed = concealed(context, value, context.value(value))
-    context.samples.append((map_.id, typed.type))
+    typed_value = concealed(context, value, context.value(value))
+    context.samples.append((map_.id, typed_value.type))
     if operator == "=":
-        return typed_tree.MapStore(map_.id, keys, boxed(typed))
-    if not may_be_number(typed.type) and not (operator == "+=" and typed.type.kind is Kind.STRING):
-        raise FaultError(mistyped(context, typed, value, f"`{operator}` needs a number, not {named(typed.type)}"))
-    return typed_tree.MapAdd(map_.id, keys, operator, boxed(typed))
+        return typed_tree.MapStore(map_.id, keys, boxed(typed_value))
+    if not may_be_number(typed_value.type) and not (operator == "+=" and typed_value.type.kind is Kind.STRING):
+        raise FaultError(
+            mistyped(context, typed_value, value, f"`{operator}` needs a number, not {named(typed_value.type)}")
+        )
+    return typed_tree.MapAdd(map_.id, keys, operator, boxed(typed_value))
 
 
 def _aggregate(context: Context, map_: Map, keys: tuple[Expr, ...], call: nodes.Call) -> Statement:
@@ -235,11 +237,11 @@ def table(context: Context, call: nodes.Call) -> Statement:
                     Label(call.span, "rows are joined by their keys"),
                 )
             )
-    own = [map_.name.rpartition(".")[2] for map_, _ in views]
+    names = [map_.name.rpartition(".")[2] for map_, _ in views]
     columns = {
         spelt: map_
-        for (map_, _), name in zip(views, own, strict=True)
-        for spelt in ([map_.name, name] if own.count(name) == 1 else [map_.name])
+        for (map_, _), name in zip(views, names, strict=True)
+        for spelt in ([map_.name, name] if names.count(name) == 1 else [map_.name])
     }
     orders = {"key": "key"}
     for spelt, map_ in columns.items():
@@ -336,10 +338,10 @@ def map_and_keys(context: Context, reference: nodes.MapReference) -> tuple[Map, 
     return map_, tuple(_key(context, key, type_) for key, type_ in zip(reference.keys, types, strict=True))
 
 
-def _key(context: Context, tree: nodes.Expression, declared: Type = ANY) -> Expr:
+def _key(context: Context, tree: nodes.Expression, declared_type: Type = ANY) -> Expr:
     value = concealed(context, tree, context.value(tree))
-    if declared.kind is not Kind.ANY:
-        value = convert(context, value, declared.or_null(), tree, "this key")
+    if declared_type.kind is not Kind.ANY:
+        value = convert(context, value, declared_type.or_null(), tree, "this key")
     kind = value.type.kind
     if value.type.is_reference:
         return replace(value, type=ANY) if kind is Kind.NULL else value
@@ -425,5 +427,5 @@ def _written(probe: program.Probe) -> Iterator[nodes.MapReference]:
 def _title(reference: nodes.MapReference, probe: str, declared: Container[str]) -> str:
     """The title of a map as a probe of this name refers to it."""
     library = probe.rpartition(".")[0] if reference.library is None else reference.library.text
-    own = f"{library}.{reference.name}"
-    return map_title(own if own in declared else reference.name)
+    title = f"{library}.{reference.name}"
+    return map_title(title if title in declared else reference.name)

@@ -79,8 +79,8 @@ def field_value(context: Context, tree: nodes.Field) -> Expr:
     refuse_static_field(context, tree)
     if tree.name.text in ("__class__", "__name__", "__dict__"):
         owner = tree.target.span.text.removesuffix(".__class__")
-        written = f"show({owner})" if tree.name.text == "__dict__" else f"typeof({owner})"
-        raise FaultError(_no_field(tree, f"`{tree.name.text}` is Python's", (f"write {written}",)))
+        replacement = f"show({owner})" if tree.name.text == "__dict__" else f"typeof({owner})"
+        raise FaultError(_no_field(tree, f"`{tree.name.text}` is Python's", (f"write {replacement}",)))
     target = context.value(tree.target)
     if isinstance(target, typed_tree.InputValue) and target.input.kind is InputKind.EXCEPTION:
         _check_exception(context, tree)
@@ -111,15 +111,15 @@ def _check_exception(context: Context, tree: nodes.Field) -> None:
     function = _OF_EXCEPTIONS.get(tree.name.text)
     if function is None:
         return
-    written = f"{function}({tree.target.span.text})"
+    replacement = f"{function}({tree.target.span.text})"
     context.report(
         Diagnostic(
             "BT210",
             f"`Throwable` has no field `{tree.name.text}`",
             Label(tree.name.span, "the firing ends with an error unless the exception's class has this field"),
-            help=(f"write {written}",),
+            help=(f"write {replacement}",),
             notes=("fields: " + quote(_EXCEPTION_FIELDS),),
-            fixes=(Fix(tree.span, written),),
+            fixes=(Fix(tree.span, replacement),),
             severity=Severity.WARNING,
         )
     )
@@ -186,9 +186,9 @@ def _refuse_index_from_the_end(tree: nodes.Index) -> None:
     """Raises FaultError for ``x[-1]`` of an array or list; a map may have such a key."""
     text = tree.index.span.text.replace(" ", "")
     if text.startswith("-") and text[1:].isdecimal() and isinstance(tree.index, nodes.Prefix):
-        written = f"{tree.target.span.text}[len({tree.target.span.text}) - {text[1:]}]"
+        replacement = f"{tree.target.span.text}[len({tree.target.span.text}) - {text[1:]}]"
         raise FaultError(
-            Diagnostic("BT016", "an index counts from 0", Label(tree.index.span), help=(f"write {written}",))
+            Diagnostic("BT016", "an index counts from 0", Label(tree.index.span), help=(f"write {replacement}",))
         )
 
 
@@ -273,14 +273,14 @@ def method_call(context: Context, tree: nodes.MethodCall) -> Expr:
     refuse_static_call(context, tree)
     if isinstance(tree.target, nodes.MapReference) and tree.method.text in AGGREGATIONS:
         call = tree.span.text[tree.method.span.start - tree.span.start :]
-        written = f"{tree.target.span.text} = {call}"
+        replacement = f"{tree.target.span.text} = {call}"
         raise FaultError(
             Diagnostic(
                 "BT208",
                 f"`{tree.method.text}` is an aggregation",
                 Label(tree.method.span, "only as the value of a map"),
-                help=(f"write {written}",),
-                fixes=(Fix(tree.span, written),),
+                help=(f"write {replacement}",),
+                fixes=(Fix(tree.span, replacement),),
             )
         )
     if isinstance(tree.target, nodes.MapReference):
@@ -370,7 +370,7 @@ _ALWAYS = "String, boxes, BigDecimal, UUID, java.time, File, URI, enums"
 
 def _not_allowed(context: Context, tree: nodes.MethodCall, value: Expr) -> Diagnostic:
     method, target, owner = tree.method.text, tree.target.span.text, value.type.class_name
-    called = context.classes.method(owner, method) if owner and not tree.arguments else None
+    member = context.classes.method(owner, method) if owner and not tree.arguments else None
     target = target if len(target) < 40 else "…"
     help_: list[str] = []
     function = FUNCTIONS.get(_INSTEAD_OF_METHODS.get(method, ""))
@@ -390,31 +390,31 @@ def _not_allowed(context: Context, tree: nodes.MethodCall, value: Expr) -> Diagn
         field = getter.group(1).lower() + getter.group(2)
         facts = context.classes.fields(value.type.class_name) if value.type.class_name else None
         is_there = facts is not None and field in facts.fields
-        if called is not None and called.field:
-            field, is_there = called.field, True
+        if member is not None and member.field:
+            field, is_there = member.field, True
         if is_there or facts is None or not facts.complete:
             help_.append(f"the value {'is' if is_there else 'may be'} a field:  {target}.{field}")
     elif not tree.arguments:
         help_.append(f"the value may be a field:  {target}.{method}")
-    refused = [other for other in refused_methods(method) if owner in (None, other.owner)]
+    methods = [other for other in refused_methods(method) if owner in (None, other.owner)]
     if value.type.kind in (Kind.ANY, Kind.OBJECT):
-        owner_of_permission = owner or (refused[0].owner if len(refused) == 1 else "the.Class")
+        owner_of_permission = owner or (methods[0].owner if len(methods) == 1 else "the.Class")
         help_.append(Permission(f"{ALLOW_CALL}{owner_of_permission}.{method}", "or allow exactly this call"))
     spelled = f"{owner.rpartition('.')[2]}.{method}()" if owner else f"{method}()"
     runs = (
         "not a call that btpy knows to be harmless"
-        if owner in {other.owner for other in refused}
+        if owner in {other.owner for other in methods}
         else "runs application code"
     )
-    if called is not None and called.place:
-        runs += f" ({called.place}{f' calls {called.calls}' if called.calls else ''})"
+    if member is not None and member.place:
+        runs += f" ({member.place}{f' calls {member.calls}' if member.calls else ''})"
     return Diagnostic(
         "BT402",
         f"call to target method `{spelled}` is not allowed in a probe",
         Label(Span(tree.span.source, tree.method.span.start, tree.span.end), runs),
         help=tuple(help_),
         notes=(
-            *(f"{other.owner.rpartition('.')[2]}.{method}(): {other.reason}" for other in refused),
+            *(f"{other.owner.rpartition('.')[2]}.{method}(): {other.reason}" for other in methods),
             f"always allowed: {_ALWAYS} (btpy explain safe-calls)",
         ),
     )
@@ -422,7 +422,7 @@ def _not_allowed(context: Context, tree: nodes.MethodCall, value: Expr) -> Diagn
 
 def _wrong_argument(context: Context, tree: nodes.MethodCall, arguments: list[Expr], method: SafeMethod) -> Diagnostic:
     """The fault when a safe method takes a string and gets another type."""
-    for parameter, argument, written in zip(method.parameters or (), arguments, tree.arguments, strict=True):
+    for parameter, argument, argument_tree in zip(method.parameters or (), arguments, tree.arguments, strict=True):
         if not replace(method, parameters=(parameter,)).takes((argument.type,)):
-            return mistyped(context, argument, written.value, f"`{method.name}` takes a string")
+            return mistyped(context, argument, argument_tree.value, f"`{method.name}` takes a string")
     raise AssertionError(method)

@@ -393,13 +393,13 @@ def _coalesce(context: Context, tree: nodes.Binary) -> Expr:
     if first.type.is_numeric and right.type.is_numeric and not right.type.is_reference:
         _unit(context, "==", first, right, tree.left, tree.right)
         common = join_numbers(first.type, right.type)
-        chosen = typed_tree.Coalesce(ANY, span, first, boxed(right))
-        return typed_tree.Convert(common, span, chosen)
+        coalesce = typed_tree.Coalesce(ANY, span, first, boxed(right))
+        return typed_tree.Convert(common, span, coalesce)
     if first.type.kind is Kind.BOOLEAN and right.type == BOOLEAN:
         return typed_tree.Convert(BOOLEAN, span, typed_tree.Coalesce(ANY, span, first, boxed(right)))
     right = boxed(typed_null(right))
-    joined = first.type if first.type == right.type else ANY
-    return typed_tree.Coalesce(joined, span, first, right)
+    type_ = first.type if first.type == right.type else ANY
+    return typed_tree.Coalesce(type_, span, first, right)
 
 
 def _where_there_is_one(context: Context, tree: nodes.Expression) -> Expr | None:
@@ -423,18 +423,18 @@ def join(
     if not a.is_reference and not b.is_reference:
         if a.is_numeric and b.is_numeric:
             _unit(context, "==", left, right, left_tree, right_tree)
-            joined = join_numbers(a, b)
-            return joined, widen(left, joined), widen(right, joined)
+            type_ = join_numbers(a, b)
+            return type_, widen(left, type_), widen(right, type_)
         if a == b:
             return a, left, right
     left, right = boxed(typed_null(left)), boxed(typed_null(right))
     if Kind.NULL in (a.kind, b.kind):
         other = b if a.kind is Kind.NULL else a
-        joined = ANY if other.kind is Kind.NULL else other if other.is_reference else other.or_null()
+        type_ = ANY if other.kind is Kind.NULL else other if other.is_reference else other.or_null()
     else:
-        joined = a.or_null() if a.or_null() == b.or_null() else ANY
-        joined = a if a == b else joined
-    return joined, left, right
+        type_ = a.or_null() if a.or_null() == b.or_null() else ANY
+        type_ = a if a == b else type_
+    return type_, left, right
 
 
 _RELATIONS = {"<", "<=", ">", ">="}
@@ -474,20 +474,20 @@ def _mismatch(
     elif operator == "%" and left.type.kind is Kind.STRING:
         message = "`%` divides; it puts no values into a text"
         help_ = (_formatted(left_tree, right_tree),)
-    matched = [] if labels[id(wrong)].text == names[wrong is right_tree] else matched_method(context)
-    return Diagnostic("BT201", message, labels[id(wrong)], (*matched, labels[id(other)]), help=help_)
+    method_labels = [] if labels[id(wrong)].text == names[wrong is right_tree] else matched_method(context)
+    return Diagnostic("BT201", message, labels[id(wrong)], (*method_labels, labels[id(other)]), help=help_)
 
 
 def _formatted(text: nodes.Expression, value: nodes.Expression) -> str:
     """``"%s" % x`` as an f-string."""
-    written = text.span.text
+    literal_text = text.span.text
     values = (
         [element.value.span.text for element in value.elements]
         if isinstance(value, nodes.ListDisplay)
         else [value.span.text]
     )
-    parts = re.split(r"%[-\d.]*[a-zA-Z]", written.strip('"'))
-    if len(parts) != len(values) + 1 or "{" in written:
+    parts = re.split(r"%[-\d.]*[a-zA-Z]", literal_text.strip('"'))
+    if len(parts) != len(values) + 1 or "{" in literal_text:
         return 'values are put into a text by:  f"{method} took {duration:ms}"'
     pairs = zip(parts, [f"{{{value}}}" for value in values] + [""], strict=True)
     return 'values are put into a text by:  f"' + "".join(part + hole for part, hole in pairs) + '"'

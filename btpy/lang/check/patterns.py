@@ -49,8 +49,8 @@ def check_signature(pattern: Pattern, report: Report) -> bool:
     """Whether ``return (parameters)`` can be read; reports its fault."""
     short = pattern.span.text.startswith("(")  # after Class::method the return type is not written
     if (converted := _of_descriptor(pattern.text.removeprefix("* ") if short else pattern.text)) is not None:
-        written = "(" + converted.partition("(")[2] if short else f'"{converted}"'
-        report(_with_fix(pattern, "types are written as in Java, not as a descriptor", written))
+        replacement = "(" + converted.partition("(")[2] if short else f'"{converted}"'
+        report(_with_fix(pattern, "types are written as in Java, not as a descriptor", replacement))
         return False
     readable = re.fullmatch(r"\s*(!?)([^()]*)\(([^()]*)\)\s*", pattern.text)
     if readable is None:
@@ -68,8 +68,8 @@ def check_signature(pattern: Pattern, report: Report) -> bool:
         return False
     slip = _slip_of_signature(*readable.groups())
     if slip is not None:
-        problem, written = slip
-        report(_with_fix(pattern, problem, written.strip('"').removeprefix("* ") if short else written))
+        problem, replacement = slip
+        report(_with_fix(pattern, problem, replacement.strip('"').removeprefix("* ") if short else replacement))
     return slip is None
 
 
@@ -123,10 +123,14 @@ def _check_regex(pattern: Pattern, report: Report) -> None:
         )
 
 
-def _with_fix(pattern: Pattern, problem: str, written: str) -> Diagnostic:
-    """``written``: the correction. If it begins with a quote or ``f"``, an editor can insert it at the same place."""
-    fixes = (Fix(pattern.span, written),) if written.startswith(('"', 'f"', "(")) and '", ' not in written else ()
-    return Diagnostic("BT313", problem, Label(pattern.span), help=(f"write {written}",), fixes=fixes)
+def _with_fix(pattern: Pattern, problem: str, replacement: str) -> Diagnostic:
+    """``replacement``: the correction. If it begins with a quote or ``f"``, an editor can insert it there."""
+    fixes = (
+        (Fix(pattern.span, replacement),)
+        if replacement.startswith(('"', 'f"', "(")) and '", ' not in replacement
+        else ()
+    )
+    return Diagnostic("BT313", problem, Label(pattern.span), help=(f"write {replacement}",), fixes=fixes)
 
 
 _TEMPLATE = re.compile(r"[#$]?\{([A-Za-z_]\w*)\}")
@@ -147,14 +151,14 @@ def _slip(text: str, method: bool) -> tuple[str, str] | None:
 
 def _slip_of_class(sign: str, name: str) -> tuple[str, str] | None:
     braces = re.fullmatch(r"(.*)\{([^{}]*,[^{}]*)\}(.*)", name)
-    listed = (
+    alternatives = (
         [f"{braces[1]}{spelling.strip()}{braces[3]}" for spelling in braces[2].split(",")]
         if braces
         else name.split(",")
     )
-    if len(listed) > 1 and all(_CLASS_NAME.fullmatch(spelling.strip()) for spelling in listed):
+    if len(alternatives) > 1 and all(_CLASS_NAME.fullmatch(spelling.strip()) for spelling in alternatives):
         return "several patterns are a list", "[" + ", ".join(
-            f'"{sign}{spelling.strip()}"' for spelling in listed
+            f'"{sign}{spelling.strip()}"' for spelling in alternatives
         ) + "]"
     if name.startswith("!"):
         return "exclusions are a separate argument", f'class="…", exclude="{name[1:]}"'
@@ -175,15 +179,15 @@ def _slip_of_class(sign: str, name: str) -> tuple[str, str] | None:
 
 
 def _slip_of_method(name: str) -> tuple[str, str] | None:
-    listed = [spelling.strip() for spelling in name.split(",")]
-    if len(listed) > 1 and all(_METHOD_NAME.fullmatch(spelling) for spelling in listed):
-        return "several patterns are a list", "[" + ", ".join(f'"{spelling}"' for spelling in listed) + "]"
-    typed = re.fullmatch(r"([^()]+)\(([^()]*)\)", name)
-    if typed is not None and _METHOD_NAME.fullmatch(typed[1].strip()):
-        plain = typed[1].strip()
-        if not typed[2].strip():
+    alternatives = [spelling.strip() for spelling in name.split(",")]
+    if len(alternatives) > 1 and all(_METHOD_NAME.fullmatch(spelling) for spelling in alternatives):
+        return "several patterns are a list", "[" + ", ".join(f'"{spelling}"' for spelling in alternatives) + "]"
+    match = re.fullmatch(r"([^()]+)\(([^()]*)\)", name)
+    if match is not None and _METHOD_NAME.fullmatch(match[1].strip()):
+        plain = match[1].strip()
+        if not match[2].strip():
             return "write only the name of the method", f'"{plain}"'
-        return "parameter types are a separate argument", f'method="{plain}", type="* ({typed[2].strip()})"'
+        return "parameter types are a separate argument", f'method="{plain}", type="* ({match[2].strip()})"'
     owner, _, member = name.rpartition("::")
     if owner and _METHOD_NAME.fullmatch(member):
         return "class and method are two arguments", f'class="{owner}", method="{member}"'
@@ -208,15 +212,15 @@ _MODIFIERS = re.compile(r"\b(?:public|private|protected|static|final|synchronize
 def _slip_of_signature(negated: str, returns: str, parameters: str) -> tuple[str, str] | None:
     result = _MODIFIERS.sub("", _without_arguments(returns).strip())
     types = [_plain_type(parameter) for parameter in _without_arguments(parameters).split(",") if parameter.strip()]
-    written = f'"{negated}{_plain_type(result) if result else "*"} ({", ".join(types)})"'
+    replacement = f'"{negated}{_plain_type(result) if result else "*"} ({", ".join(types)})"'
     if not returns.strip():
-        return "a signature begins with the return type, `*` for any", written
+        return "a signature begins with the return type, `*` for any", replacement
     if len(result.split()) > 1 or result != _without_arguments(returns).strip():
-        return "a signature has no name and no modifiers", written
+        return "a signature has no name and no modifiers", replacement
     if [
         parameter.strip() for parameter in parameters.split(",") if parameter.strip()
     ] != types or result != returns.strip():
-        return "write types as in the class file, without parameter names and type arguments", written
+        return "write types as in the class file, without parameter names and type arguments", replacement
     return None
 
 
@@ -229,5 +233,5 @@ def _without_arguments(text: str) -> str:
 
 def _plain_type(text: str) -> str:
     """Removes the name of a parameter; ``...`` is an array."""
-    written = re.sub(r"\s*\.\.\.", "[]", re.sub(r"\s+\[", "[", _MODIFIERS.sub("", text.strip())))
-    return written.split()[0] if written.split() else written
+    type_text = re.sub(r"\s*\.\.\.", "[]", re.sub(r"\s+\[", "[", _MODIFIERS.sub("", text.strip())))
+    return type_text.split()[0] if type_text.split() else type_text

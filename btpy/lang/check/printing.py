@@ -66,10 +66,10 @@ def _check_plain(context: Context, first: nodes.Expression, others: int) -> None
     """Warns of a text that seems to be meant as an f-string, or as the format of ``printf``."""
     if not isinstance(first, nodes.Literal) or not isinstance(first.value, str):
         return
-    written = first.span.text
-    inserted = next((hole for hole in _INSERTED.finditer(written) if is_known(context, hole[1])), None)
+    text = first.span.text
+    inserted = next((hole for hole in _INSERTED.finditer(text) if is_known(context, hole[1])), None)
     if inserted is not None:
-        fixed = "f" + re.sub(r"\$\{", "{", written)
+        fixed = "f" + re.sub(r"\$\{", "{", text)
         label, help_ = (
             f"is shown as {inserted[0]}, not as a value",
             (f"write {fixed}" if len(fixed) < 60 else "write f before it",),
@@ -78,7 +78,7 @@ def _check_plain(context: Context, first: nodes.Expression, others: int) -> None
     elif others and _CONVERSION.search(first.value):
         label, help_ = (
             "is shown as it stands",
-            (f"write printf({written}, …)" if len(written) < 60 else "write printf",),
+            (f"write printf({text}, …)" if len(text) < 60 else "write printf",),
         )
         fixes = ()
     else:

@@ -71,7 +71,7 @@ class _Listed(NamedTuple):
 @cache
 def _listed() -> _Listed:
     methods = []
-    refused = []
+    rows = []
     owner = ""
     for line in (Path(__file__).with_name("safe_calls.txt")).read_text(encoding="utf-8").splitlines():
         if not line or line.startswith("#"):
@@ -81,7 +81,7 @@ def _listed() -> _Listed:
             continue
         refusal = _REFUSAL.fullmatch(line.strip())
         if refusal is not None:
-            refused.append(RefusedMethod(owner.lstrip("+"), refusal[1], refusal[2]))
+            rows.append(RefusedMethod(owner.lstrip("+"), refusal[1], refusal[2]))
             continue
         match = _METHOD.fullmatch(line.strip())
         if match is None:
@@ -90,7 +90,7 @@ def _listed() -> _Listed:
         result = _RESULTS[match[2]]
         subtypes = owner.startswith("+")
         methods.append(SafeMethod(owner.lstrip("+"), subtypes, match[3], parameters, result, match[1] is not None))
-    return _Listed(tuple(methods), tuple(refused))
+    return _Listed(tuple(methods), tuple(rows))
 
 
 @cache

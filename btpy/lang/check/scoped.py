@@ -136,10 +136,10 @@ def scoped_assign(context: Context, target: nodes.ScopedVariable, tree: nodes.As
     if not may_be_number(value.type) and not (operator == "+=" and value.type.kind is Kind.STRING):
         raise FaultError(mistyped(context, value, tree.value, f"`{operator}` needs a number, not {named(value.type)}"))
     if operator in ("+=", "-=") and is_number(variable.type) and not value.type.is_reference:
-        added = _stored_as(context, variable, value, tree.value)
+        difference = _stored_as(context, variable, value, tree.value)
         if operator == "-=":
-            added = typed_tree.Unary(added.type, added.span, "-", added)
-        return typed_tree.ScopedAdd(variable, added, target.span, of)
+            difference = typed_tree.Unary(difference.type, difference.span, "-", difference)
+        return typed_tree.ScopedAdd(variable, difference, target.span, of)
     old = typed_tree.ScopedValue(variable.type.or_null(), target.span, variable, of)
     start: int | str = "" if variable.type.kind is Kind.STRING or value.type.kind is Kind.STRING else 0
     nothing = typed_tree.Constant(STRING if start == "" else ANY, target.span, start)
@@ -179,7 +179,7 @@ def _find(context: Context, tree: nodes.ScopedVariable) -> ScopedVariable:
         _require_target(context, tree.span, f"{tree.scope.value}.{tree.name}")
     variable = context.scoped.get(tree.key)
     if variable is None:
-        written = foreign_names.OF_THREAD.get(tree.name) if tree.scope is Scope.THREAD else None
+        replacement = foreign_names.OF_THREAD.get(tree.name) if tree.scope is Scope.THREAD else None
         variable_names = [variable.name for variable in context.scoped.values() if variable.scope is tree.scope]
         title = tree.scope.spelled(tree.name)
         raise FaultError(
@@ -188,10 +188,10 @@ def _find(context: Context, tree: nodes.ScopedVariable) -> ScopedVariable:
                 f"unknown {_KINDS[tree.scope]} `{title}`",
                 Label(tree.span, "never assigned"),
                 help=did_you_mean(title, [tree.scope.spelled(name) for name in variable_names])
-                if written is None
-                else (f"for the thread write `{written}`",),
+                if replacement is None
+                else (f"for the thread write `{replacement}`",),
                 notes=(f"{_SCOPES[tree.scope]}: " + quote(variable_names),) if variable_names else (),
-                fixes=() if written is None else (Fix(tree.span, written),),
+                fixes=() if replacement is None else (Fix(tree.span, replacement),),
             )
         )
     return variable

@@ -21,7 +21,7 @@ def check_sending(checking: Checking) -> None:
             listeners.setdefault(probe.attachment.name, []).append(probe)
     sent = {probe.id: list(_sent(probe)) for probe in (*probes, *others)}
     for probe in probes:
-        own = probe.attachment.name if isinstance(probe.attachment, EventAttachment) else None
+        event_name = probe.attachment.name if isinstance(probe.attachment, EventAttachment) else None
         for literal in sent[probe.id]:
             event = str(literal.value)
             if event not in listeners:
@@ -34,17 +34,17 @@ def check_sending(checking: Checking) -> None:
                     )
                 )
                 continue
-            reached, pending = {event}, [event]
-            while pending:
-                for listener in listeners.get(pending.pop(), ()):
+            reached, queue = {event}, [event]
+            while queue:
+                for listener in listeners.get(queue.pop(), ()):
                     further = {str(literal.value) for literal in sent[listener.id]} - reached
                     reached |= further
-                    pending += further
-            if own in reached:
+                    queue += further
+            if event_name in reached:
                 report(
                     Diagnostic(
                         "BT410",
-                        f'the event "{own}" sends itself',
+                        f'the event "{event_name}" sends itself',
                         Label(literal.span, "leads back to this probe"),
                         (Label(probe.tree.annotations[0].span, "this probe"),),
                         help=("repeat with a timer:  @OnTimer(1s)",),

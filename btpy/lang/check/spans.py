@@ -88,13 +88,13 @@ def _may_end(node: nodes.Tree) -> bool:
 
 
 def _check_place(context: Context, call: nodes.Call) -> None:
-    missing = [place for place in context.places if place not in EXITS]
-    if not missing or context.shape is not None:
+    places = [place for place in context.places if place not in EXITS]
+    if not places or context.shape is not None:
         return
     raise FaultError(
         Diagnostic(
             "BT105",
-            f"`span` does not run at {missing[0].value}",
+            f"`span` does not run at {places[0].value}",
             Label(call.function.span, "a span is written when the method ends: EXIT, RETURN or THROW"),
             (context.location,) if context.location is not None else (),
             help=("change the location:  location=EXIT", f"values from entry:  {_EXAMPLE[:-1]}, first=entry(arg0))"),

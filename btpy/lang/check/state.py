@@ -24,9 +24,9 @@ def declare_maps(checking: Checking) -> None:
     capacity = checking.settings.get("max_map_keys", DEFAULT_MAP_KEYS)
     assert isinstance(capacity, int)
     report, shared = checking.report, checking.shared
-    declared = declared_maps(checking.linked.maps, report)
-    defined = _maps([*shared.trees, *checking.trees], capacity, declared, report)
-    checking.maps = shared.maps_with(defined, checking.trees, declared, report)
+    maps = declared_maps(checking.linked.maps, report)
+    defined = _maps([*shared.trees, *checking.trees], capacity, maps, report)
+    checking.maps = shared.maps_with(defined, checking.trees, maps, report)
 
 
 def declare_scoped(checking: Checking) -> None:

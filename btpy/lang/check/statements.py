@@ -148,9 +148,9 @@ def _expression_statement(context: Context, value: nodes.Expression) -> list[Sta
     if isinstance(value, nodes.Call):
         name = value.function.text
         if name in context.functions:
-            called = inline(context, value, is_statement=True)
-            if called.value is None or has_effect(context.functions[name]):
-                return [typed_tree.Evaluate(called)]
+            expansion = inline(context, value, is_statement=True)
+            if expansion.value is None or has_effect(context.functions[name]):
+                return [typed_tree.Evaluate(expansion)]
         function = FUNCTIONS.get(name)
         if function is not None and function.statement:
             return _statement_call(context, function, value)
@@ -279,7 +279,7 @@ def _as_map(context: Context, target: nodes.Field | nodes.Index) -> str:
         case nodes.Index(target=nodes.Name(text=name), index=key) if not is_known(context, name):
             return f"a map has an @ before its name:  @{name}[{key.span.text}] = …"
         case nodes.Index(target=nodes.MapReference(keys=keys) as first, index=key) if keys:
-            listed = ", ".join(part.span.text for part in (*keys, key))
-            return f"write all keys in one pair of brackets:  @{first.name}[{listed}] = …"
+            keys_text = ", ".join(part.span.text for part in (*keys, key))
+            return f"write all keys in one pair of brackets:  @{first.name}[{keys_text}] = …"
         case _:
             return "keep values in a map:  @name[key] = …"

@@ -119,9 +119,9 @@ def all_arguments(context: Context, name: str, span: Span) -> tuple[Expr, ...]:
 
 def live_variables(context: Context, function: Span, span: Span) -> tuple[Expr, ...]:
     """Name and value of every live local variable, for ``print(locals())``."""
-    missing = [place for place in context.places if place not in FRAME_PLACES]
-    if missing and context.shape is None:
-        raise FaultError(absent(context, "locals()", missing[0], function, "known at LINE, RAISE and CATCH"))
+    places = [place for place in context.places if place not in FRAME_PLACES]
+    if places and context.shape is None:
+        raise FaultError(absent(context, "locals()", places[0], function, "known at LINE, RAISE and CATCH"))
     pairs: list[Expr] = []
     for index, variable in enumerate(context.shape.variables if context.shape is not None else ()):
         pairs.append(typed_tree.Constant(STRING, span, variable.name))
@@ -263,13 +263,13 @@ def _retval(context: Context, span: Span) -> Expr:
     if shape.operation is not None:
         returns, descriptor = shape.operation.value or VOID, shape.operation.value_descriptor
     if returns.kind is Kind.VOID:
-        called = "called " if shape.operation is not None else ""
+        prefix = "called " if shape.operation is not None else ""
         raise FaultError(
             Diagnostic(
                 "BT205",
-                f"`retval` does not exist: the {called}method returns nothing",
+                f"`retval` does not exist: the {prefix}method returns nothing",
                 Label(span, "of a void method"),
-                help=(f'match only {called}methods that return something:  type="int (..)"',),
+                help=(f'match only {prefix}methods that return something:  type="int (..)"',),
             )
         )
     if shape.point in _THROWS:
@@ -442,8 +442,8 @@ def argument_value(context: Context, index: int, span: Span) -> Expr:
         formals = context.probe.formals
         if formals is not None and index >= len(formals) and not context.probe.open_formals:
             raise FaultError(_no_argument(index, span, len(formals)))
-        declared = _declared(context, index)
-        return typed_tree.InputValue(declared, span, context.input(InputKind.ARG, index, _OBJECT))
+        declared_type = _declared(context, index)
+        return typed_tree.InputValue(declared_type, span, context.input(InputKind.ARG, index, _OBJECT))
     if index >= len(shape.parameters):
         raise FaultError(_no_argument(index, span, len(shape.parameters)))
     return typed_tree.InputValue(
@@ -539,8 +539,8 @@ def _unknown(context: Context, tree: nodes.Name) -> Diagnostic:
             f"a field of its object:  self.{tree.text}    a map:  @{tree.text}",
         )
     places = ", ".join(place.value for place in context.places)
-    written = foreign_names.NAMES.get(tree.text)
-    variable = VARIABLES.get(written or "")
+    replacement = foreign_names.NAMES.get(tree.text)
+    variable = VARIABLES.get(replacement or "")
     if variable is not None and variable.known_at and not all(place in variable.places for place in context.places):
         help_ = (f"write {variable.name}, which is known at {variable.known_at}",)
     return Diagnostic(
@@ -549,8 +549,8 @@ def _unknown(context: Context, tree: nodes.Name) -> Diagnostic:
         Label(tree.span, "not defined here"),
         help=help_,
         notes=(f"at {places} you can use: {quote(names, 11)}",),
-        fixes=(Fix(tree.span, written),)
-        if written is not None and help_ == foreign_names.advice_for_name(tree.text)
+        fixes=(Fix(tree.span, replacement),)
+        if replacement is not None and help_ == foreign_names.advice_for_name(tree.text)
         else (),
     )
 
@@ -564,7 +564,7 @@ def _elsewhere(name: str) -> tuple[str, ...]:
 
 
 def _names_here(context: Context) -> list[str]:
-    own = [name for scope in reversed(context.scopes) for name in scope]
+    scope_names = [name for scope in reversed(context.scopes) for name in scope]
     formals = [formal.name for formal in context.probe.formals or ()]
     usable = [
         variable.name for variable in VARIABLES.values() if all(place in variable.places for place in context.places)
@@ -580,7 +580,7 @@ def _names_here(context: Context) -> list[str]:
         names = [f"${name}" for name in _parameter_names(context)] or ["$name"]
     common = [name for name in ("depth", "method", "cls") if name in usable]
     rest = [*common, *(name for name in usable if name not in (*first, *common))]
-    return [*own, *formals, *first, *arguments, *names, *rest]
+    return [*scope_names, *formals, *first, *arguments, *names, *rest]
 
 
 def _parameter_names(context: Context) -> tuple[str, ...]:

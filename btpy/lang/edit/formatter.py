@@ -60,14 +60,14 @@ def format_source(source: Source) -> str:
 
 def same_tree(left: object, right: object) -> bool:
     """Whether two trees are equal, apart from their positions."""
-    pending = [(left, right)]
-    while pending:
-        a, b = pending.pop()
+    pairs = [(left, right)]
+    while pairs:
+        a, b = pairs.pop()
         if isinstance(a, nodes.Tree) and type(a) is type(b):
             names = [field.name for field in fields(a) if field.name != "span"]
-            pending += [(getattr(a, name), getattr(b, name)) for name in names]
+            pairs += [(getattr(a, name), getattr(b, name)) for name in names]
         elif isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-            pending += zip(a, b, strict=True)
+            pairs += zip(a, b, strict=True)
         elif a != b or type(a) is not type(b):
             return False
     return True

@@ -28,12 +28,12 @@ def btrace_state(failure: Failure) -> Diagnostic | None:
         f"all threads share maps, which need no declaration:  @{name[0].lower()}{name[1:]} += 1",
         "its values are printed at the end, and where a script calls print(@name)",
     )
-    own = (f"write thread.{name} where it is used; it exists from its first assignment on",)
+    advice = (f"write thread.{name} where it is used; it exists from its first assignment on",)
     return Diagnostic(
         "BT011",
         f"`@{kind}` is BTrace's form",
         Label(Span(failure.source, *field.span())),
-        help=own if kind == "TLS" else shared,
+        help=advice if kind == "TLS" else shared,
     )
 
 
@@ -55,19 +55,15 @@ def typed_variable(failure: Failure) -> Diagnostic | None:
     if annotated is not None and annotated.start(2) == failure.at:
         place = Span(failure.source, start, annotated.end())
         return rewritten("BT016", "a variable is made by `let`", place, f"let {annotated[1]}")
-    declared = _DECLARATION.match(failure.source.text, start)
-    if declared is None or failure.source.text.index("=", declared.end()) < failure.at:
+    match = _DECLARATION.match(failure.source.text, start)
+    if match is None or failure.source.text.index("=", match.end()) < failure.at:
         return None
-    place = Span(failure.source, start, declared.end())
-    written = f"let {declared[1]}"
-    constructor = re.match(
-        r"\s*=\s*new\s+\w*(Map|List|Set|Adder|Integer|Long)\b", failure.source.text[declared.end() :]
-    )
-    problem = rewritten("BT016", "a variable is made by `let`", place, written)
+    place = Span(failure.source, start, match.end())
+    replacement = f"let {match[1]}"
+    constructor = re.match(r"\s*=\s*new\s+\w*(Map|List|Set|Adder|Integer|Long)\b", failure.source.text[match.end() :])
+    problem = rewritten("BT016", "a variable is made by `let`", place, replacement)
     if constructor is not None:
-        return replace(
-            problem, help=(f"a probe makes no objects; a map needs none:  @{declared[1]}[key] = …",), fixes=()
-        )
+        return replace(problem, help=(f"a probe makes no objects; a map needs none:  @{match[1]}[key] = …",), fixes=())
     return problem
 
 
@@ -94,15 +90,15 @@ def _shared_variable(failure: Failure) -> Diagnostic | None:
 
 def declared_for_a_thread(failure: Failure) -> Diagnostic | None:
     """``self int depth;``, ``this string x;`` outside of probes"""
-    declared = re.match(r"(self|this)\s+\w+\s*\*?\s+(\w+)\s*;", failure.rest)
-    if failure.before or declared is None:
+    match = re.match(r"(self|this)\s+\w+\s*\*?\s+(\w+)\s*;", failure.rest)
+    if failure.before or match is None:
         return None
-    written = f"thread.{declared[2]} = …" if declared[1] == "self" else f"let {declared[2]} = …"
+    replacement = f"thread.{match[2]} = …" if match[1] == "self" else f"let {match[2]} = …"
     return Diagnostic(
         "BT016",
-        f"`{declared[1]}` declares nothing here",
-        Label(failure.ahead(declared.end() - 1)),
-        help=(f"leave the declaration out, and write {written}  in the body",),
+        f"`{match[1]}` declares nothing here",
+        Label(failure.ahead(match.end() - 1)),
+        help=(f"leave the declaration out, and write {replacement}  in the body",),
     )
 
 

@@ -41,22 +41,22 @@ def arrow(failure: Failure) -> Diagnostic | None:
     owner = re.search(r"(?<![\w.$@])(self|this)$", before)
     inside = re.match(r"->\s*([A-Za-z_]\w*)", failure.source.text[arrow : arrow + 80])
     if owner is not None and owner[1] == "self" and inside is not None and not re.search(r"[;{}]\s*self$", before):
-        whole = Span(failure.source, arrow - len("self"), arrow + inside.end())
+        span = Span(failure.source, arrow - len("self"), arrow + inside.end())
         return Diagnostic(
             "BT016",
             "`self->` is DTrace's form",
-            Label(whole),
+            Label(span),
             help=(f"a variable of the thread:  thread.{inside[1]}", f"a field of the object:  self.{inside[1]}"),
         )
     field = re.match(r"->\s*([A-Za-z_]\w*)", failure.source.text[arrow : arrow + 80])
     if owner is not None and field is not None and re.fullmatch(r"\s*(self|this)", re.split(r"[;{}]", before)[-1]):
-        written = f"thread.{field[1]}" if owner[1] == "self" else f"let {field[1]}"
-        whole = Span(failure.source, arrow - (len(before) - owner.start()), arrow + field.end())
-        return rewritten("BT016", f"`{owner[1]}->` is DTrace's form", whole, written)
+        replacement = f"thread.{field[1]}" if owner[1] == "self" else f"let {field[1]}"
+        span = Span(failure.source, arrow - (len(before) - owner.start()), arrow + field.end())
+        return rewritten("BT016", f"`{owner[1]}->` is DTrace's form", span, replacement)
     apart = failure.source.text[arrow - 1].isspace() or failure.source.text[arrow + 2 : arrow + 3].isspace()
     if re.search(r"(?<![\w.$@])args$", before) and field is not None and not apart:
-        whole = Span(failure.source, arrow - len("args"), arrow + field.end())
-        return rewritten("BT016", "`args->` is bpftrace's form", whole, f"${field[1]}")
+        span = Span(failure.source, arrow - len("args"), arrow + field.end())
+        return rewritten("BT016", "`args->` is bpftrace's form", span, f"${field[1]}")
     if apart and re.search(r"(?:\(|,)\s*(?:\w+|\([\w\s,]*\))$", before):
         return Diagnostic(
             "BT016",
@@ -87,12 +87,12 @@ def cast(failure: Failure) -> Diagnostic | None:
         return None
     start = failure.source.text.rindex(type_[0], failure.start, failure.at)
     place = Span(failure.source, start, failure.at + operand.end())
-    written = f"{operand[0]} as {_NUMBERS.get(type_[1], type_[1])}"
+    replacement = f"{operand[0]} as {_NUMBERS.get(type_[1], type_[1])}"
     return rewritten(
         "BT016",
         "a cast follows its value",
         place,
-        written,
+        replacement,
         notes=("few values need a cast: btpy knows most types, and finds the others when the probe fires",),
     )
 
@@ -131,13 +131,15 @@ def other_language(failure: Failure) -> Diagnostic | None:
     word = " ".join(match.group().split()) if match else ""
     if word == "not in":
         operand = re.search(r"[\w.$@]+$", failure.before)
-        listed = re.match(r"not\s+in\s+(\[[^\[\]\n]*\]|[\w.$@]+)", failure.rest)
-        written = f"!({operand[0]} in {listed[1]})" if operand is not None and listed is not None else "!(x in list)"
+        list_match = re.match(r"not\s+in\s+(\[[^\[\]\n]*\]|[\w.$@]+)", failure.rest)
+        replacement = (
+            f"!({operand[0]} in {list_match[1]})" if operand is not None and list_match is not None else "!(x in list)"
+        )
         return Diagnostic(
             "BT016",
             "`not in` is not an operator here",
             Label(failure.ahead(match.end() if match else 1)),
-            help=(f"write {written}",),
+            help=(f"write {replacement}",),
         )
     span = failure.ahead(match.end() if match else 0)
     if word not in _WORDS and failure.before.endswith("=") and failure.rest.startswith("="):
@@ -168,8 +170,8 @@ def range_without_brackets(failure: Failure) -> Diagnostic | None:
         return None
     start = failure.source.text.rindex(tested[1], failure.start, failure.at)
     place = Span(failure.source, start, failure.at + last.end())
-    written = f"[{tested[1]}..{last[1]}]"
-    return rewritten("BT001", "a range after `in` needs brackets", place, written)
+    replacement = f"[{tested[1]}..{last[1]}]"
+    return rewritten("BT001", "a range after `in` needs brackets", place, replacement)
 
 
 def elvis(failure: Failure) -> Diagnostic | None:
@@ -201,12 +203,12 @@ def statistics_operator(failure: Failure) -> Diagnostic | None:
         return None
     value = re.match(r"<\s*([^;}\n]*[^;}\s])", failure.rest)
     place = Span(failure.source, failure.behind(2).start, failure.at + 1)
-    written = "count()" if value is None or value[1] == "1" else f"stats({value[1]})"
+    replacement = "count()" if value is None or value[1] == "1" else f"stats({value[1]})"
     return Diagnostic(
         "BT016",
         "`<<<` is SystemTap's form",
         Label(place),
-        help=(f"write @{target[2]}{target[3] or ''} = {written}",),
+        help=(f"write @{target[2]}{target[3] or ''} = {replacement}",),
     )
 
 
@@ -251,13 +253,13 @@ def slicing(failure: Failure) -> Diagnostic | None:
 
 def braces_as_value(failure: Failure) -> Diagnostic | None:
     """``counts = {}``, ``let m = {…}``"""
-    listed = re.match(r"\{\s*([\w.$\[\]]+(?:\s*,\s*[\w.$\[\]]+)+)\s*\}", failure.rest)
-    if listed is not None and "{" in failure.before:
+    match = re.match(r"\{\s*([\w.$\[\]]+(?:\s*,\s*[\w.$\[\]]+)+)\s*\}", failure.rest)
+    if match is not None and "{" in failure.before:
         return Diagnostic(
             "BT016",
             "braces do not make a value",
-            Label(failure.ahead(listed.end())),
-            help=(f"several values are listed:  print({in_our_words(listed[1])})",),
+            Label(failure.ahead(match.end())),
+            help=(f"several values are listed:  print({in_our_words(match[1])})",),
         )
     name = re.search(r"(?:let\s+)?@?(\w+)\s*=$", failure.before)
     braces = re.match(r"\{[^{}\n]*\}", failure.rest)

@@ -53,8 +53,8 @@ class Failure:
         return Span(self.source, end - length, end)
 
 
-def rewritten(code: str, message: str, place: Span, written: str, notes: tuple[str, ...] = ()) -> Diagnostic:
+def rewritten(code: str, message: str, place: Span, replacement: str, notes: tuple[str, ...] = ()) -> Diagnostic:
     """The replacement is known."""
     return Diagnostic(
-        code, message, Label(place), help=(f"write {written}",), notes=notes, fixes=(Fix(place, written),)
+        code, message, Label(place), help=(f"write {replacement}",), notes=notes, fixes=(Fix(place, replacement),)
     )

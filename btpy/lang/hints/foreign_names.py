@@ -301,13 +301,13 @@ METHODS_OF_MAPS = {
 
 def advice_for_map(name: str, method: str, arguments: Sequence[str]) -> tuple[str, ...]:
     """Like ``advice_for_name``, for ``@name.method(arguments)``."""
-    written = METHODS_OF_MAPS.get(method)
-    if written is None:
+    replacement = METHODS_OF_MAPS.get(method)
+    if replacement is None:
         return ()
     texts = [*arguments, *("key", "value")[len(arguments) :]]
-    if written.endswith("?? {1}") and len(arguments) < 2:
-        written = written.removesuffix(" ?? {1}")
-    return (f"write {written.format(*texts, map=name)}",)
+    if replacement.endswith("?? {1}") and len(arguments) < 2:
+        replacement = replacement.removesuffix(" ?? {1}")
+    return (f"write {replacement.format(*texts, map=name)}",)
 
 
 ARGUMENTS = {
@@ -349,11 +349,11 @@ OF_METHOD = {
 
 def advice_for_member(owner: str, member: str, argument: str = "array") -> tuple[str, ...]:
     """Like ``advice_for_name``, for ``System.nanoTime``; ``argument``: the first argument of a call."""
-    written = MEMBERS.get(owner, {}).get(member)
-    if written is None:
+    replacement = MEMBERS.get(owner, {}).get(member)
+    if replacement is None:
         return ()
-    written = written.replace("{0}", argument)
-    return (written if written.startswith("leave it out") else f"write {written}",)
+    replacement = replacement.replace("{0}", argument)
+    return (replacement if replacement.startswith("leave it out") else f"write {replacement}",)
 
 
 def advice_for_name(name: str) -> tuple[str, ...]:

@@ -25,15 +25,15 @@ def btrace_location(failure: Failure) -> Diagnostic | None:
     match = _BTRACE_LOCATION.match(failure.rest)
     if match is None:
         return None
-    written = location_of_btrace(match)
+    replacement = location_of_btrace(match)
     span = failure.ahead(match.end())
     return Diagnostic(
         "BT011",
         "this is BTrace's form of a location",
         Label(span),
-        help=(f"write location={written}",),
+        help=(f"write location={replacement}",),
         notes=_btrace_throw_note(match["kind"]),
-        fixes=(Fix(span, written),),
+        fixes=(Fix(span, replacement),),
     )
 
 
@@ -50,8 +50,8 @@ def btrace_parameter(failure: Failure) -> Diagnostic | None:
     if match is None or match.group() not in VARIABLES_OF_BTRACE:
         return None
     if "AT_LOC" in failure.accepts:  # behind a point
-        written = f"@{match.group()[1:].lower()}"
-        return rewritten("BT001", "a location behind a point is in lower case", failure.ahead(match.end()), written)
+        replacement = f"@{match.group()[1:].lower()}"
+        return rewritten("BT001", "a location behind a point is in lower case", failure.ahead(match.end()), replacement)
     name = VARIABLES_OF_BTRACE[match.group()]
     return Diagnostic(
         "BT011",
@@ -109,8 +109,8 @@ def annotations_at_point(failure: Failure) -> Diagnostic | None:
         location, start = location or after, behind.start(4)
     else:
         return None
-    written = list(re.finditer(rf"@([A-Z]\w*){_ARGUMENTS}", annotations))
-    for annotation in written:
+    matches = list(re.finditer(rf"@([A-Z]\w*){_ARGUMENTS}", annotations))
+    for annotation in matches:
         if annotation[1] not in ANNOTATIONS:
             return Diagnostic(
                 "BT106",
@@ -118,7 +118,7 @@ def annotations_at_point(failure: Failure) -> Diagnostic | None:
                 Label(Span(failure.source, start + annotation.start(), start + annotation.end(1))),
                 help=advice_for_annotation(annotation[1]) or ("leave it out",),
             )
-    others = [annotation[0] for annotation in written if not ANNOTATIONS[annotation[1]].attaches]
+    others = [annotation[0] for annotation in matches if not ANNOTATIONS[annotation[1]].attaches]
     placed = f", location={location_of_point(location)}" if location else ""
     head = f'@OnMethod(class="{owner}", method="{method}"{placed})'
     return Diagnostic(
@@ -148,8 +148,8 @@ def bpftrace_predicate(failure: Failure) -> Diagnostic | None:
     if match is None:
         return None
     span = failure.ahead(len(match.group().rstrip()))
-    written = re.sub(r"(?<![\w.$@])self\s*->\s*", "thread.", match.group(1).strip())
-    return rewritten("BT012", "this is bpftrace's form of a predicate", span, f"when {written}")
+    replacement = re.sub(r"(?<![\w.$@])self\s*->\s*", "thread.", match.group(1).strip())
+    return rewritten("BT012", "this is bpftrace's form of a predicate", span, f"when {replacement}")
 
 
 def probe_of_another_tool(failure: Failure) -> Diagnostic | None:
@@ -157,15 +157,15 @@ def probe_of_another_tool(failure: Failure) -> Diagnostic | None:
     head = head_of_probe(failure.source.text, failure.start)
     if head is None:
         return None
-    tool, (start, end), written = head
+    tool, (start, end), replacement = head
     return Diagnostic(
         "BT014",
         f"this is {tool}'s form of a probe",
         Label(Span(failure.source, start, end)),
         help=(
-            f"write {written}"
-            if written and "(a Java method)" not in written
-            else f"btpy traces Java methods:  {written.partition('    ')[0] or 'com.acme.Foo::bar @entry { … }'}",
+            f"write {replacement}"
+            if replacement and "(a Java method)" not in replacement
+            else f"btpy traces Java methods:  {replacement.partition('    ')[0] or 'com.acme.Foo::bar @entry { … }'}",
         ),
     )
 
@@ -181,12 +181,12 @@ def second_location(failure: Failure) -> Diagnostic | None:
         return None
     locations = [location_of_point(name) for name in (point[3], second[1])]
     both = {"RETURN", "THROW"} == set(locations)
-    written = f'@OnMethod(class="{point[1]}", method="{point[2]}", location=[{", ".join(locations)}])'
+    replacement = f'@OnMethod(class="{point[1]}", method="{point[2]}", location=[{", ".join(locations)}])'
     return Diagnostic(
         "BT001",
         "a probe point has one location",
         Label(failure.ahead(second.end()), "the second"),
-        help=("@exit covers both",) if both else (f"write {written}",),
+        help=("@exit covers both",) if both else (f"write {replacement}",),
     )
 
 
@@ -217,8 +217,8 @@ def formal(failure: Failure) -> Diagnostic | None:
     colon = _FORMAL_WITH_COLON.match(failure.rest)
     if colon is not None:
         place = Span(failure.source, start, failure.at + colon.end())
-        written = f"{colon[1]} {name[1]}"
-        return rewritten("BT016", "the type stands before the name", place, written)
+        replacement = f"{colon[1]} {name[1]}"
+        return rewritten("BT016", "the type stands before the name", place, replacement)
     if failure.rest[:1] not in (",", ")"):
         return None
     return Diagnostic(
@@ -258,18 +258,18 @@ def item(failure: Failure) -> Diagnostic | None:
         return rewritten("BT001", "a probe point is written Class::method", place, f"{apart[1]}::{apart[2]}")
     clause = re.match(r"([\w.$*]+):([\w$*]+):(entry|return)\b", failure.rest)
     if clause is not None:
-        written = f"{clause[1]}::{clause[2]} @{clause[3]}"
+        replacement = f"{clause[1]}::{clause[2]} @{clause[3]}"
         return rewritten(
-            "BT001", "a probe point is written Class::method @location", failure.ahead(clause.end()), written
+            "BT001", "a probe point is written Class::method @location", failure.ahead(clause.end()), replacement
         )
     point = _POINT.match(failure.rest)
     if point is not None:
         types = re.match(r"\s*(\([^()\n]+\))", failure.rest[point.end(2) :])
         place = failure.ahead(point.end(2))
-        written = f"{point[1].strip('/').replace('/', '.')}::{point[2]}{types[1] if types is not None else ''}"
+        replacement = f"{point[1].strip('/').replace('/', '.')}::{point[2]}{types[1] if types is not None else ''}"
         place = failure.ahead(point.end(2) + (types.end() if types is not None else 0))
         return rewritten(
-            "BT001", "a probe point is written Class::method, with dots in the name of the class", place, written
+            "BT001", "a probe point is written Class::method, with dots in the name of the class", place, replacement
         )
     if re.match(r"\{|[a-z_]\w*\s*\(|@[a-z_]?\w*\s*(?:\[[^\]\n]*\]\s*)?[-+=]|(?:let|if|for|delete)\b", failure.rest):
         return Diagnostic(
@@ -308,8 +308,8 @@ def clauses_of_byteman(failure: Failure) -> Diagnostic | None:
     location = _LOCATION_WORDS[clauses[6] or "ENTRY"]
     start = clauses.start(1)
     place = Span(failure.source, start, clauses.end())
-    written = f"{subtypes}{clauses[3]}::{clauses[4]} {location}"
-    return rewritten("BT016", "these are Byteman's clauses", place, written)
+    replacement = f"{subtypes}{clauses[3]}::{clauses[4]} {location}"
+    return rewritten("BT016", "these are Byteman's clauses", place, replacement)
 
 
 def modifiers(failure: Failure) -> Diagnostic | None:
@@ -421,7 +421,7 @@ def second_point(failure: Failure) -> Diagnostic | None:
 
 def _flag(place: Span, letter: str, number: str) -> Diagnostic:
     """``Foo::bar -n 5``: a flag of a command"""
-    written = {
+    replacement = {
         "n": f"a probe that ends after so many hits:  @Limit(hits={number}), or --hits {number} at the command line",
         "x": f"show gives the depth to which an object is printed:  print(show(arg0, {number}))",
         "b": "before the method:  com.acme.Foo::bar @entry { … }",
@@ -429,7 +429,7 @@ def _flag(place: Span, letter: str, number: str) -> Diagnostic:
         "f": "when the method ends:  com.acme.Foo::bar @exit { … }",
         "s": "when the method returns:  com.acme.Foo::bar @return { … }",
     }.get(letter, "flags stand at the command line, after the script:  btpy PID FILE.bt --for 30s")
-    return Diagnostic("BT016", "a script has no flags", Label(place), help=(written,))
+    return Diagnostic("BT016", "a script has no flags", Label(place), help=(replacement,))
 
 
 _LOCATION_WORDS = {
@@ -459,8 +459,8 @@ def location_word(failure: Failure) -> Diagnostic | None:
         short = {"LINE": "line", "READ": "get", "WRITE": "set", "SYNCHRONIZE": "sync"}.get(operation[1], "call")
         after = "when=AFTER" if operation[0].startswith("AFTER") and short in ("call", "sync") else ""
         inside = ", ".join(filter(None, ("" if short == "sync" else argument, after)))
-        written = f"@{short}" + (f"({inside})" if inside else "")
-        return rewritten("BT001", "a location begins with `@`", failure.ahead(operation.end()), written)
+        replacement = f"@{short}" + (f"({inside})" if inside else "")
+        return rewritten("BT001", "a location begins with `@`", failure.ahead(operation.end()), replacement)
     bound = re.match(r"BIND\s+(\w+)\s*(?::\s*[\w.$]+\s*)?=\s*([^\s{};]+)?", failure.rest)
     if bound is not None:
         place = failure.ahead(bound.end())

@@ -21,8 +21,8 @@ def percentage(failure: Failure) -> Diagnostic | None:
         return None
     start = failure.source.text.rindex(share[0], failure.start, failure.at)
     place = Span(failure.source, start, start + len(share[0]))
-    written = f"{float(share[1]) / 100:.6g}"
-    return rewritten("BT016", "`%` is not a unit", place, written)
+    replacement = f"{float(share[1]) / 100:.6g}"
+    return rewritten("BT016", "`%` is not a unit", place, replacement)
 
 
 _LOOKALIKES = {
@@ -57,19 +57,19 @@ _LOOKALIKES = {
 
 def lookalike(failure: Failure) -> Diagnostic | None:
     """A typographic character that a word processor or chat program has put in place of a plain one."""
-    plain = _LOOKALIKES.get(failure.rest[:1])
-    if plain is None:
+    replacement = _LOOKALIKES.get(failure.rest[:1])
+    if replacement is None:
         return None
     place = failure.ahead(1)
     name = unicodedata.name(failure.rest[0], "").lower()
     spelled = f"{name} (U+{ord(failure.rest[0]):04X})"
-    written = {"": "take it out", " ": "write a plain blank"}.get(plain, f"write {plain}")
+    suggestion = {"": "take it out", " ": "write a plain blank"}.get(replacement, f"write {replacement}")
     return Diagnostic(
         "BT001",
         f"this character is not part of the language: {spelled}",
         Label(place),
-        help=(written,),
-        fixes=(Fix(place, plain),),
+        help=(suggestion,),
+        fixes=(Fix(place, replacement),),
     )
 
 
@@ -99,19 +99,21 @@ def unit(failure: Failure) -> Diagnostic | None:
     if apart is not None and word is not None and (word[0] in UNITS or word[0] in _UNITS_ELSEWHERE):
         place = Span(failure.source, failure.at - len(apart[0]), failure.at + word.end())
         return _misspelt(place, "a unit follows its number without a blank", apart[1], word[0])
-    joined = re.match(r"(\d[\d_]*(?:\.\d+)?)([A-Za-zµ]+)\b", failure.rest)
-    if joined is None:
+    match = re.match(r"(\d[\d_]*(?:\.\d+)?)([A-Za-zµ]+)\b", failure.rest)
+    if match is None:
         return None
-    place = failure.ahead(joined.end())
+    place = failure.ahead(match.end())
     if "IDENT" in failure.accepts and "INT" not in failure.accepts and not before.endswith("."):
         return Diagnostic("BT001", "a name does not begin with a digit", Label(place))
-    if joined[2] in ("L", "l", "f", "F", "D"):
-        whole = re.search(r"\d[\d_]*\.$", before)  # 1.5f is read as 1. and 5f
-        number = (whole[0] if whole else "") + joined[1]
-        place = Span(failure.source, failure.at - (len(whole[0]) if whole else 0), failure.at + joined.end())
-        written = f"{number} as long" if joined[2] in "Ll" else number
-        return rewritten("BT016", "numbers have no suffix", place, written)
-    return _misspelt(place, f"unknown unit `{joined[2]}`", joined[1], joined[2])
+    if match[2] in ("L", "l", "f", "F", "D"):
+        number_match = re.search(r"\d[\d_]*\.$", before)  # 1.5f is read as 1. and 5f
+        number = (number_match[0] if number_match else "") + match[1]
+        place = Span(
+            failure.source, failure.at - (len(number_match[0]) if number_match else 0), failure.at + match.end()
+        )
+        replacement = f"{number} as long" if match[2] in "Ll" else number
+        return rewritten("BT016", "numbers have no suffix", place, replacement)
+    return _misspelt(place, f"unknown unit `{match[2]}`", match[1], match[2])
 
 
 def _misspelt(place: Span, problem: str, number: str, unit: str) -> Diagnostic:
@@ -168,12 +170,12 @@ def conversion(failure: Failure) -> Diagnostic | None:
     """``{x!r}`` in an f-string"""
     debugged = re.search(r"\{\s*([^{}\"]+)$", failure.source.text[: failure.at])
     if debugged is not None and re.match(r"=\s*[}!:]", failure.rest):
-        written = f"{debugged[1].strip()}={{{debugged[1].strip()}}}"
+        replacement = f"{debugged[1].strip()}={{{debugged[1].strip()}}}"
         return Diagnostic(
             "BT016",
             "a value in an f-string is printed without its name",
             Label(failure.ahead(1)),
-            help=(f'write f"{written}"',),
+            help=(f'write f"{replacement}"',),
         )
     if not re.match(r"![rsa](?=[}:])", failure.source.text[failure.at : failure.at + 3]):
         return None

@@ -19,13 +19,13 @@ def map_in_braces(failure: Failure) -> Diagnostic | None:
     if name is None or keys is None:
         return None
     place = failure.ahead(keys.end(1) + 1)
-    written = f"[{keys[1].strip()}]"
+    replacement = f"[{keys[1].strip()}]"
     return Diagnostic(
         "BT001",
         "write keys in square brackets",
         Label(place),
-        help=(f"write {name[1]}{written}",),
-        fixes=(Fix(place, written),),
+        help=(f"write {name[1]}{replacement}",),
+        fixes=(Fix(place, replacement),),
     )
 
 
@@ -35,11 +35,11 @@ _SHELL_VARIABLES = {"$!": "retval", "$^": "exception", "$*": "args", "$@": "args
 def bare_dollar(failure: Failure) -> Diagnostic | None:
     if not re.match(r"\$(?![A-Za-z_\d])", failure.rest) or "TARGET_VAR" not in failure.accepts:
         return None
-    listed = re.match(r"\$\$(parms|vars|locals|return|name)\b", failure.rest)
-    if listed is not None:
-        written = {"return": "retval", "parms": "args", "name": "method"}.get(listed[1], "locals()")
-        notes = ("locals() is there at @line(n)",) if written == "locals()" else ()
-        return rewritten("BT016", f"`{listed[0]}` is SystemTap's form", failure.ahead(listed.end()), written, notes)
+    match = re.match(r"\$\$(parms|vars|locals|return|name)\b", failure.rest)
+    if match is not None:
+        replacement = {"return": "retval", "parms": "args", "name": "method"}.get(match[1], "locals()")
+        notes = ("locals() is there at @line(n)",) if replacement == "locals()" else ()
+        return rewritten("BT016", f"`{match[0]}` is SystemTap's form", failure.ahead(match.end()), replacement, notes)
     value = _SHELL_VARIABLES.get(failure.rest[:2])
     if value is not None and re.match(r"..\s*=(?!=)", failure.rest):
         return Diagnostic("BT401", "the traced program is read-only", Label(failure.ahead(2), "cannot be assigned"))
@@ -77,8 +77,8 @@ def positional(failure: Failure) -> Diagnostic | None:
         return None
     field = re.search(r"(?<![\w.$@])\$?([A-Za-z_]\w*)$", failure.source.text[failure.start : failure.at])
     if field is not None:
-        whole = Span(failure.source, failure.at - len(field[0]), failure.at + name.end())
-        return rewritten("BT016", "a field belongs to an object", whole, f"self.{field[1]}{name[0]}")
+        span = Span(failure.source, failure.at - len(field[0]), failure.at + name.end())
+        return rewritten("BT016", "a field belongs to an object", span, f"self.{field[1]}{name[0]}")
     return Diagnostic(
         "BT016",
         f"`{name[0]}` is the shell's form",
@@ -121,12 +121,12 @@ def called_map(failure: Failure) -> Diagnostic | None:
     dotted = re.search(r"@([a-z]\w*(?:\.\w+)+)$", failure.before)
     static = re.match(r"@(\w+)\s*(\()?", failure.rest)
     if dotted is not None and static is not None:
-        whole = Span(failure.source, failure.behind(len(dotted[0])).start, failure.at + static.end())
+        span = Span(failure.source, failure.behind(len(dotted[0])).start, failure.at + static.end())
         helps = ['a property of the JVM:  property("user.dir")'] if "System" in dotted[1] else []
         return Diagnostic(
             "BT016",
             "this is OGNL's form of a static member",
-            Label(whole),
+            Label(span),
             help=(*helps, "static methods are not called; the result of a method is `retval` at @return"),
         )
     name = re.search(r"@([a-z_]\w*)$", failure.before)
@@ -140,10 +140,10 @@ def called_map(failure: Failure) -> Diagnostic | None:
             Label(place),
             help=(f"write {_OPERATORS_OF_SYSTEMTAP[name[1]]}",),
         )
-    written = _OF_STATISTICS.get(name[1], f"{name[1]}()" if name[1] == "count" else f"{name[1]}(value)")
+    replacement = _OF_STATISTICS.get(name[1], f"{name[1]}()" if name[1] == "count" else f"{name[1]}(value)")
     return Diagnostic(
         "BT016",
         f"`{name[0]}` is a map: it cannot be called",
         Label(place),
-        help=(f"an aggregation is stored:  @name = {written}", "and printed:  print(@name)"),
+        help=(f"an aggregation is stored:  @name = {replacement}", "and printed:  print(@name)"),
     )

@@ -523,8 +523,8 @@ def head_of_probe(text: str, start: int) -> tuple[str, tuple[int, int], str] | N
         for form in tool.forms:
             used = form.pattern.search(text, at, match.end() + 40)
             if used is not None and used.start() < match.end():
-                written = form.write if isinstance(form.write, str) else form.write(used)
-                return tool.name, (at, max(match.end(), at + 1)), written
+                replacement = form.write if isinstance(form.write, str) else form.write(used)
+                return tool.name, (at, max(match.end(), at + 1)), replacement
         return tool.name, (at, max(match.end(), at + 1)), ""
     return None
 
@@ -569,12 +569,12 @@ def _table(text: str, forms: tuple[Form, ...]) -> str:
             write = form.write if isinstance(form.write, str) else form.write(match)
             rows.setdefault(used, (match.start(), write))
     rows_in_order = sorted((at, used, write) for used, (at, write) in rows.items())
-    listed = rows_in_order[:MOST_FORMS]
-    width = max((len(used) for _, used, _ in listed if len(used) <= 44), default=0)
+    table_rows = rows_in_order[:MOST_FORMS]
+    width = max((len(used) for _, used, _ in table_rows if len(used) <= 44), default=0)
     lines = [
         f"  {used:<{width}}  →  {write}" if len(used) <= 44 else f"  {used}\n  {'':<{width}}  →  {write}"
-        for _, used, write in listed
+        for _, used, write in table_rows
     ]
-    if len(rows_in_order) > len(listed):
-        lines.append(f"  … and {len(rows_in_order) - len(listed)} more")
+    if len(rows_in_order) > len(table_rows):
+        lines.append(f"  … and {len(rows_in_order) - len(table_rows)} more")
     return "\n".join(lines)

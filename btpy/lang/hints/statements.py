@@ -23,13 +23,13 @@ def for_each(failure: Failure) -> Diagnostic | None:
     if failure.statement != "for" or loop is None:
         return None
     place = failure.ahead(loop.end())
-    written = f"{loop[1]} in {loop[2]}" if not loop[2].startswith("@") else f"key, value in {loop[2]} limit 100"
+    replacement = f"{loop[1]} in {loop[2]}" if not loop[2].startswith("@") else f"key, value in {loop[2]} limit 100"
     return Diagnostic(
         "BT016",
         "a loop has no brackets",
         Label(place),
-        help=(f"write for {written}",),
-        fixes=(Fix(place, written),),
+        help=(f"write for {replacement}",),
+        fixes=(Fix(place, replacement),),
     )
 
 
@@ -75,18 +75,18 @@ def delete_in_brackets(failure: Failure) -> Diagnostic | None:
     call = re.match(r"\(\s*(@\w*)\s*(\[[^\]\n]*\])?\s*(?:,\s*([^()\n]+?)\s*)?\)", failure.rest)
     if call is None:
         return None
-    written = call[1] + (call[2] or (f"[{call[3]}]" if call[3] else ""))
+    replacement = call[1] + (call[2] or (f"[{call[3]}]" if call[3] else ""))
     place = failure.ahead(call.end())
-    if written == call[1]:
+    if replacement == call[1]:
         return Diagnostic(
-            "BT016", "`delete` takes a key", Label(place), help=(f"to empty the whole map:   clear({written})",)
+            "BT016", "`delete` takes a key", Label(place), help=(f"to empty the whole map:   clear({replacement})",)
         )
     return Diagnostic(
         "BT016",
         "`delete` is a statement, not a function",
         Label(place),
-        help=(f"write delete {written}",),
-        fixes=(Fix(place, f" {written}"),),
+        help=(f"write delete {replacement}",),
+        fixes=(Fix(place, f" {replacement}"),),
     )
 
 
@@ -290,10 +290,10 @@ def delete_of_a_name(failure: Failure) -> Diagnostic | None:
     name = re.match(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?", failure.rest)
     if name is None or not re.search(r"(?<![\w.$@])delete$", failure.before):
         return None
-    written = f"delete @{name[1]}{name[2]}" if name[2] else f"clear(@{name[1]})"
+    replacement = f"delete @{name[1]}{name[2]}" if name[2] else f"clear(@{name[1]})"
     return Diagnostic(
         "BT016",
         "a map has an @ before its name",
         Label(failure.ahead(name.end())),
-        help=(f"write {written}", *(() if name[2] else (f"one key:  delete @{name[1]}[key]",))),
+        help=(f"write {replacement}", *(() if name[2] else (f"one key:  delete @{name[1]}[key]",))),
     )

@@ -51,15 +51,15 @@ def settled(script: Source, arguments: Mapping[str, str]) -> str:
 
 def joined(scripts: Iterable[str]) -> str:
     """Joins scripts. Identical declarations appear once. Raises ScriptError where one does not parse."""
-    declared: set[str] = set()
+    declaration_texts: set[str] = set()
     texts: list[str] = []
     for text in scripts:
         rest = text
         items = [item for item in parser.parse(Source("<script>", text)).items if not isinstance(item, _PROBES)]
         for item in reversed(items):
-            if item.span.text in declared:
+            if item.span.text in declaration_texts:
                 rest = rest[: item.span.start] + rest[item.span.end :].lstrip().removeprefix(";").lstrip()
-        declared.update(item.span.text for item in items)
+        declaration_texts.update(item.span.text for item in items)
         texts.append(rest.strip())
     return "\n\n".join(texts) + "\n"
 

@@ -41,8 +41,8 @@ def _probe(probe: nodes.Probe) -> str:
         lines.append(_head(probe))
     conditions = ["depth == 0"] if any(map(_is_outermost, probe.annotations)) else []
     if probe.when is not None:
-        written = probe.when.span.text
-        conditions.append(f"({written})" if conditions and _binds_weaker_than_and(probe.when) else written)
+        text = probe.when.span.text
+        conditions.append(f"({text})" if conditions and _binds_weaker_than_and(probe.when) else text)
     if conditions:
         lines.append("when " + " && ".join(conditions))
     spans = [

@@ -73,9 +73,9 @@ class Libraries:
     @staticmethod
     def of(environment: Mapping[str, str], first: Iterable[Path] = ()) -> Libraries:
         """``first``: the directories of ``-I``."""
-        listed = [Path(folder) for folder in environment.get("BTPY_PATH", "").split(os.pathsep) if folder]
+        folders = [Path(folder) for folder in environment.get("BTPY_PATH", "").split(os.pathsep) if folder]
         home = environment.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-        return Libraries((*first, *listed, Path(home) / "btpy" / "probes"))
+        return Libraries((*first, *folders, Path(home) / "btpy" / "probes"))
 
     def shown(self, path: Path) -> str:
         """The name of a file in messages: ``btpy/name.bt`` for those that come with btpy."""

@@ -196,9 +196,9 @@ class _Linker:
             module.qualified(name): function for module in modules for name, function in module.functions.items()
         }
         self._refuse_recursion(functions)
-        running, used = _running(modules, functions)
+        probes, used = _running(modules, functions)
         imported = frozenset(module.prefix for module in modules if module not in used)
-        self._unused(main, running)
+        self._unused(main, probes)
         sources = [module.source for module in self._order]
         return Linked(
             source,
@@ -214,7 +214,7 @@ class _Linker:
             tuple(main.parameters.values()),
             functions,
             tuple(map_ for module in modules for map_ in module.maps),
-            tuple(running),
+            tuple(probes),
             tuple(self._imports),
             imported,
             tuple(self._diagnostics),
@@ -463,7 +463,7 @@ class _Linker:
                 functions[name], body=nodes.Literal(functions[name].span, LiteralKind.NULL, None), result=None
             )
 
-    def _unused(self, main: _Module, running: list[LinkedProbe]) -> None:
+    def _unused(self, main: _Module, probes: list[LinkedProbe]) -> None:
         """Warns about unused declarations of the script, unless the script is a library."""
         path = main.source.path
         if not main.probes or (
@@ -473,7 +473,7 @@ class _Linker:
         kinds = {**dict.fromkeys(main.parameters, "parameter"), **dict.fromkeys(main.functions, "function")}
         activating = self._activating(main)
         needed = {
-            linked.prefix for linked in running
+            linked.prefix for linked in probes
         }  # a library that hands flows over is needed even if nothing names it
         kinds |= {
             alias: "library"
@@ -755,8 +755,8 @@ def _changed(tree: Tree, change: Callable[[object], object]) -> Tree:
     names = _CHILDREN.get(node)
     if names is None:
         leaf = issubclass(node, nodes.Identifier | nodes.TypeName | nodes.Literal)
-        listed = [field.name for field in fields(node) if field.name not in ("span", "function", "operator")]
-        names = _CHILDREN[node] = () if leaf else tuple(listed)
+        field_names = [field.name for field in fields(node) if field.name not in ("span", "function", "operator")]
+        names = _CHILDREN[node] = () if leaf else tuple(field_names)
     changed: dict[str, Any] = {}
     for name in names:
         before = getattr(tree, name)
@@ -847,12 +847,12 @@ def _running(modules: list[_Module], functions: dict[str, nodes.Function]) -> tu
     Probes of a library come after those of the libraries that it imports; probes of the script come last."""
     activation = _Activation(modules, _reaches(modules, functions))
     activation.run()
-    running = [
+    probes = [
         LinkedProbe(probe, module.prefix, tuple(functions[name] for name in activation.reaches[id(probe)].calls))
         for module, probe in activation.probes
         if id(probe) in activation.active
     ]
-    return running, activation.used
+    return probes, activation.used
 
 
 @dataclass(frozen=True, slots=True)
@@ -881,12 +881,12 @@ def _reaches(modules: list[_Module], functions: dict[str, nodes.Function]) -> di
 def _called(names: Iterable[str], by_function: dict[str, _Touched]) -> tuple[str, ...]:
     """The functions of these names and those that they call, in a stable order."""
     reached: dict[str, None] = {}
-    pending = sorted(names)
-    while pending:
-        name = pending.pop(0)
+    queue = sorted(names)
+    while queue:
+        name = queue.pop(0)
         if name not in reached:
             reached[name] = None
-            pending += sorted(by_function[name].calls)
+            queue += sorted(by_function[name].calls)
     return tuple(reached)
 
 

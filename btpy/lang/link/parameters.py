@@ -203,22 +203,22 @@ def parsed(type_: str, text: str) -> Value:
         return text
     if type_ == "boolean" and text in ("true", "false"):
         return text == "true"
-    plain = text.replace("_", "")
-    if type_ in _RANGES and re.fullmatch(r"-?\d{1,19}", plain, re.ASCII):
-        number = int(plain)
+    digits = text.replace("_", "")
+    if type_ in _RANGES and re.fullmatch(r"-?\d{1,19}", digits, re.ASCII):
+        number = int(digits)
         if -_RANGES[type_] <= number < _RANGES[type_]:
             return number
-    if type_ == "double" and re.fullmatch(r"-?\d{1,300}(\.\d{1,300})?([eE][+-]?\d{1,3})?", plain, re.ASCII):
-        return float(plain)
+    if type_ == "double" and re.fullmatch(r"-?\d{1,300}(\.\d{1,300})?([eE][+-]?\d{1,3})?", digits, re.ASCII):
+        return float(digits)
     if type_ in ("duration", "bytes"):
-        match = re.fullmatch(r"(-?)(\d{1,19})(?:\.(\d{1,18}))?([A-Za-z]+)", plain, re.ASCII)
+        match = re.fullmatch(r"(-?)(\d{1,19})(?:\.(\d{1,18}))?([A-Za-z]+)", digits, re.ASCII)
         if match is not None and match[4] in UNITS and (match[4] in _DURATIONS) == (type_ == "duration"):
             unit, fraction = UNITS[match[4]], match[3] or ""
             scale: int = 10 ** len(fraction)
             amount = int(match[2]) * unit + int(fraction or 0) * unit // scale
             if amount < 1 << 63:
                 return -amount if match[1] else amount
-        if plain == "0":
+        if digits == "0":
             return 0
     raise Mistyped(_wanted(type_))
 
@@ -247,7 +247,7 @@ def settled(parameters: Iterable[Parameter], texts: Mapping[str, str]) -> dict[s
     Raises UsageError for a text that is not of the parameter's type and for a parameter without any value.
     """
     values: dict[str, Value] = {}
-    missing = []
+    missing_names = []
     for parameter in parameters:
         text = texts.get(parameter.name)
         if text is not None:
@@ -260,10 +260,10 @@ def settled(parameters: Iterable[Parameter], texts: Mapping[str, str]) -> dict[s
         elif parameter.default is not None:
             values[parameter.name] = parameter.default
         else:
-            missing.append(parameter)
-    if missing:
-        names = " and ".join(f"--{parameter.name}" for parameter in missing)
-        raise UsageError(f"the script needs {names}", help=described(missing))
+            missing_names.append(parameter)
+    if missing_names:
+        names = " and ".join(f"--{parameter.name}" for parameter in missing_names)
+        raise UsageError(f"the script needs {names}", help=described(missing_names))
     return values
 
 

@@ -425,16 +425,16 @@ class Script:
 def walk(tree: Tree) -> Iterator[Tree]:
     """The node and everything below it, in the order of the source; identifiers and names of types are parts of their
     node."""
-    pending: list[Any] = [tree]
-    while pending:
-        node = pending.pop()
+    stack: list[Any] = [tree]
+    while stack:
+        node = stack.pop()
         kind = type(node)
         if kind is tuple:
-            pending += node[::-1]
+            stack += node[::-1]
         elif isinstance(node, Tree):
             yield node
             branches = _branches.get(kind)
-            pending += (branches or _branches_of(kind))(node)
+            stack += (branches or _branches_of(kind))(node)
 
 
 _LEAVES = frozenset(
@@ -558,10 +558,10 @@ def _location(name: Identifier, argument: Identifier | None) -> Expression:
         types = pieces[-1].text.find("(") if canonical == "CALL" and split >= 0 else -1
         if types > 0:
             name_end = pieces[-1].span.start - at + types
-            written = part(name_end, pieces[-1].span.end - at)
+            location_part = part(name_end, pieces[-1].span.end - at)
             pieces[-1] = part(split + 2, name_end)
-            signature = Literal(written.span, LiteralKind.STRING, f"* {written.text}")
-            arguments.append(Argument(written.span, Identifier(written.span, "type"), signature))
+            signature = Literal(location_part.span, LiteralKind.STRING, f"* {location_part.text}")
+            arguments.append(Argument(location_part.span, Identifier(location_part.span, "type"), signature))
         for position, piece in enumerate(pieces):
             key = Identifier(piece.span, parameters[position]) if position < len(parameters) else None
             arguments.insert(position, Argument(piece.span, key, Literal(piece.span, LiteralKind.STRING, piece.text)))

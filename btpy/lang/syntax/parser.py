@@ -56,7 +56,7 @@ def parse(source: Source) -> nodes.Script:
         parts = [_parse(source, item.start, item.end, "item") for item in scanned.items if not item.faulty]
         problems = [diagnostic for _, faults in parts for diagnostic in faults]
         if problems or scanned.diagnostics:
-            missing = [
+            positions = [
                 diagnostic.primary.span.start for diagnostic in problems if diagnostic.primary.text == BRACE_EXPECTED
             ]
             orphans = [
@@ -64,7 +64,7 @@ def parse(source: Source) -> nodes.Script:
                 for diagnostic in scanned.diagnostics
                 if diagnostic.code == "BT003" and diagnostic.primary.span.text == "}"
             ]
-            consequences = [orphan for orphan in orphans if missing and orphan.primary.span.start > missing[0]]
+            consequences = [orphan for orphan in orphans if positions and orphan.primary.span.start > positions[0]]
             diagnostics = [
                 *(diagnostic for diagnostic in scanned.diagnostics if diagnostic not in consequences),
                 *problems,
@@ -87,9 +87,9 @@ def parse_expression(source: Source) -> nodes.Expression:
 
 def tokens(source: Source) -> Iterator[Token]:
     """The tokens of a script that parses, without comments."""
-    read: list[Token] = []
-    _parser().parse(source.text, 0, len(source.text), "start", _reductions(source).actions, read)
-    return iter(read)
+    result: list[Token] = []
+    _parser().parse(source.text, 0, len(source.text), "start", _reductions(source).actions, result)
+    return iter(result)
 
 
 def accepted(text: str) -> frozenset[str] | None:
@@ -239,9 +239,9 @@ _PREFIXES = frozenset(("NOT", "TILDE", "ADD_OP", "LSQB", "POINT_TYPES"))
 def _expected(failure: Failure) -> Diagnostic:
     names: list[str] = []
     operators = "MUL_OP" in failure.accepts
-    hidden = _OPERATORS if operators else _PREFIXES
+    exclusions = _OPERATORS if operators else _PREFIXES
     for terminal in sorted(failure.accepts):
-        if terminal in hidden:
+        if terminal in exclusions:
             continue
         name = _TOKENS.get(terminal) or f"`{_spelling(terminal)}`"
         if name not in names:
@@ -249,16 +249,16 @@ def _expected(failure: Failure) -> Diagnostic:
     if operators:
         names.append("an operator")
     what_is_there = "end" if failure.token == END else f"`{failure.span.text}`"
-    listed = " or ".join(names) if len(names) < 3 else ", ".join(names[:-1]) + f" or {names[-1]}"
+    text = " or ".join(names) if len(names) < 3 else ", ".join(names[:-1]) + f" or {names[-1]}"
     place = failure.after_previous if failure.token == END else failure.span
     word = re.match(r"\w+", failure.rest)
     keywords = [_spelling(terminal) for terminal in failure.accepts if _spelling(terminal).isalpha()]
     return Diagnostic(
         "BT001",
         f"unexpected {what_is_there}",
-        Label(place, f"expected {listed}" if 0 < len(names) <= 4 else ""),
+        Label(place, f"expected {text}" if 0 < len(names) <= 4 else ""),
         help=did_you_mean(word.group(), keywords) if word and failure.token != END else (),
-        notes=(f"here can stand {listed}",) if len(names) > 4 else (),
+        notes=(f"here can stand {text}",) if len(names) > 4 else (),
     )
 
 

@@ -183,8 +183,8 @@ class Reductions:
         )
 
     def formal_list(self, start: int, end: int, parts: Parts) -> tuple[tuple[nodes.Formal, ...], bool]:
-        declared: list[Any] = parts[0] or []
-        return tuple(parameter for parameter in declared if parameter is not _OPEN), _OPEN in declared
+        formals: list[Any] = parts[0] or []
+        return tuple(parameter for parameter in formals if parameter is not _OPEN), _OPEN in formals
 
     def formals(self, start: int, end: int, parts: Parts) -> Parts:
         return [part for part in parts if part is not None]
@@ -363,11 +363,11 @@ class Reductions:
         match = re.fullmatch(r"([\d.]+)([A-Za-z]+)", token.text.replace("_", ""))
         if match is None:
             raise AssertionError(f"not a quantity: {token.text}")
-        whole, _, fraction = match.group(1).partition(".")
+        integer, _, fraction = match.group(1).partition(".")
         unit = UNITS[match.group(2)]
-        if len(whole) > 40:
+        if len(integer) > 40:
             return self._too_large(token, "a quantity is held as a long")
-        value = int(whole) * unit + int(fraction[:18] or 0) * unit // 10 ** len(fraction[:18])
+        value = int(integer) * unit + int(fraction[:18] or 0) * unit // 10 ** len(fraction[:18])
         return value if value <= _MAX_LONG else self._too_large(token, "a quantity is held as a long")
 
     def _too_large(self, token: Token, reason: str) -> int:

@@ -53,9 +53,9 @@ def text(value: str) -> bytes:
 
 def event(type_: int, content: bytes) -> bytes:
     """An event begins with its size, and the size counts its own bytes."""
-    whole = number(type_) + content
+    data = number(type_) + content
     for width in range(1, 10):
-        size = number(len(whole) + width)
+        size = number(len(data) + width)
         if len(size) <= width:
-            return size + whole
-    raise AssertionError(f"an event of {len(whole)} bytes")
+            return size + data
+    raise AssertionError(f"an event of {len(data)} bytes")

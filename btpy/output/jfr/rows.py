@@ -141,7 +141,7 @@ def _is_instant(source: Source, at: int | None) -> bool:
 
 def _shape(source: Source, rows: Sequence[Row]) -> _Shape:
     values = list(zip(*rows, strict=True))
-    types = [_type_of(column, own) for column, own in zip(source.columns, values, strict=True)]
+    types = [_type_of(column, value) for column, value in zip(source.columns, values, strict=True)]
     stack = source.stack
     if stack is None:
         stack = next((at for at, type_ in enumerate(types) if type_ is FieldType.STACK), None)
@@ -193,9 +193,9 @@ def _common_type(name: str, shapes: Sequence[_Shape], rows: Mapping[Source, Sequ
     columns: list[Column] = []
     values: list[Value] = []
     for shape in shapes:
-        own = [at for at in shape.fields if shape.source.columns[at].name == name]
-        columns += [shape.source.columns[at] for at in own]
-        values += [row[at] for at in own for row in rows[shape.source]] or [None]
+        positions = [at for at in shape.fields if shape.source.columns[at].name == name]
+        columns += [shape.source.columns[at] for at in positions]
+        values += [row[at] for at in positions for row in rows[shape.source]] or [None]
     same = {(column.kind, column.instant) for column in columns}
     return _type_of(columns[0] if len(same) == 1 else Column(name, name), values)
 

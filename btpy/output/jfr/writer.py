@@ -93,9 +93,9 @@ class JfrWriter(SilentWriter):
         self._add(self._budget, astuple(restraint))
 
     def end(self, end: End) -> None:
-        written = {self._context.outline.probes[probe].name: count for probe, count in self._written.items()}
+        counts = {self._context.outline.probes[probe].name: count for probe, count in self._written.items()}
         for report in end.probes:
-            self._add(self._counts, _counts(report, written.get(report.probe, 0)))
+            self._add(self._counts, _counts(report, counts.get(report.probe, 0)))
         self._add(self._end, (end.reason, end.produced, end.delivered, end.dropped, end.restored, end.woven))
 
     def close(self) -> None:
@@ -134,12 +134,12 @@ class JfrWriter(SilentWriter):
         return self._ids.setdefault(name, FIRST_EVENT_TYPE + len(self._ids))
 
 
-def _counts(report: ProbeReport, written: int) -> Row:
+def _counts(report: ProbeReport, count: int) -> Row:
     account = report.account
     return (
         report.probe,
         *(account.fired, account.skipped, account.limited, report.errors, account.produced, account.delivered),
-        *(written, report.withheld, report.discarded),
+        *(count, report.withheld, report.discarded),
         *(account.dropped_by.get(cause, 0) for cause in Cause),
         *(account.map_full, report.restraints),
     )

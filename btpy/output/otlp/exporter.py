@@ -276,7 +276,7 @@ class _RecordSender(_Sender, Generic[R]):
     def _rejected(self, answer: bytes) -> tuple[int, str]:
         """How many records the backend has rejected, and why."""
 
-    def put(self, waiting: _Waiting[R]) -> None:
+    def put(self, item: _Waiting[R]) -> None:
         with self._changed:
             if self._is_full() and self._patient:
                 self._wait_for_room()
@@ -284,8 +284,8 @@ class _RecordSender(_Sender, Generic[R]):
                 self._lost[Cause.QUEUE_FULL] += 1
                 return
             self._accepted += 1
-            self._queue.append(waiting)
-            self._bytes += waiting.size
+            self._queue.append(item)
+            self._bytes += item.size
             if len(self._queue) == self._batches.size or len(self._queue) == 1:
                 self._changed.notify_all()
 
@@ -334,9 +334,9 @@ class _RecordSender(_Sender, Generic[R]):
         size = 0
         with self._changed:
             while self._queue and len(batch) < self._batches.size and (not batch or size < _BATCH_BYTES):
-                waiting = self._queue.popleft()
-                batch.append(waiting)
-                size += waiting.size
+                item = self._queue.popleft()
+                batch.append(item)
+                size += item.size
             self._bytes -= size
             self._changed.notify_all()
         return batch
@@ -348,12 +348,12 @@ class _LogSender(_RecordSender[LogRecord]):
     def _message(self, batch: list[_Waiting[LogRecord]]) -> bytes:
         request = ExportLogsServiceRequest()
         groups: dict[tuple[int, int], ScopeLogs] = {}
-        for waiting in batch:
-            origin = id(waiting.resource), id(waiting.scope)
+        for item in batch:
+            origin = id(item.resource), id(item.scope)
             if origin not in groups:
-                logs = request.resource_logs.add(resource=waiting.resource)
-                groups[origin] = logs.scope_logs.add(scope=waiting.scope)
-            groups[origin].log_records.append(waiting.record)
+                logs = request.resource_logs.add(resource=item.resource)
+                groups[origin] = logs.scope_logs.add(scope=item.scope)
+            groups[origin].log_records.append(item.record)
         return request.SerializeToString()
 
     def _rejected(self, answer: bytes) -> tuple[int, str]:
@@ -366,12 +366,12 @@ class _SpanSender(_RecordSender[Span]):
     def _message(self, batch: list[_Waiting[Span]]) -> bytes:
         request = ExportTraceServiceRequest()
         groups: dict[tuple[int, int], ScopeSpans] = {}
-        for waiting in batch:
-            origin = id(waiting.resource), id(waiting.scope)
+        for item in batch:
+            origin = id(item.resource), id(item.scope)
             if origin not in groups:
-                spans = request.resource_spans.add(resource=waiting.resource)
-                groups[origin] = spans.scope_spans.add(scope=waiting.scope)
-            groups[origin].spans.append(waiting.record)
+                spans = request.resource_spans.add(resource=item.resource)
+                groups[origin] = spans.scope_spans.add(scope=item.scope)
+            groups[origin].spans.append(item.record)
         return request.SerializeToString()
 
     def _rejected(self, answer: bytes) -> tuple[int, str]:

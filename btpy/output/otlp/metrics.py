@@ -55,14 +55,14 @@ class Metrics:
         outline: Outline,
         values: Values,
         temporality: Temporality,
-        started: int,
+        start: int,
     ) -> None:
         self._resource = resource
         self._scope = scope
         self._outline = outline
         self._values = values
         self._temporality = temporality
-        self._started = self._delivered_at = self._read_at = started
+        self._started = self._delivered_at = self._read_at = start
         self._lock = threading.Lock()
         self._readings = Readings()
         self._delivered: _Totals = {}
@@ -84,7 +84,7 @@ class Metrics:
         with self._lock:
             totals = self._readings.totals()
             exemplars = {id_: self._new_exemplars(id_) for id_ in totals}
-            metrics = [self._metric(self._outline.maps[id_], own, exemplars[id_]) for id_, own in totals.items()]
+            metrics = [self._metric(self._outline.maps[id_], total, exemplars[id_]) for id_, total in totals.items()]
             present = [metric for metric in (*metrics, *self._about_probes()) if metric is not None]
             if not present:
                 return None

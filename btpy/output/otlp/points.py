@@ -132,8 +132,8 @@ def _add(
         metric.summary.data_points.append(_summary_point(attributes, value))
     elif isinstance(value, Top):
         for frequent in value.shown:
-            own = [*attributes, key_value("value", values.simple(frequent.value))]
-            metric.gauge.data_points.append(_number_point(own, frequent.count))
+            value_attributes = [*attributes, key_value("value", values.simple(frequent.value))]
+            metric.gauge.data_points.append(_number_point(value_attributes, frequent.count))
     else:
         number = number_of(value)
         if number is not None and map_.kind in (MapKind.COUNT, MapKind.SUM):
@@ -146,13 +146,13 @@ def _add_exemplars(metric: Metric, exemplars: Iterable[Exemplar]) -> None:
     """Adds the exemplars to the last point of the metric."""
     point = getattr(metric, metric.WhichOneof("data") or "").data_points[-1]
     for exemplar in exemplars:
-        added = point.exemplars.add(
+        message = point.exemplars.add(
             time_unix_nano=unsigned(exemplar.nanos), trace_id=exemplar.trace_id, span_id=exemplar.span_id
         )
         if isinstance(exemplar.value, int):
-            added.as_int = exemplar.value
+            message.as_int = exemplar.value
         else:
-            added.as_double = exemplar.value
+            message.as_double = exemplar.value
 
 
 def _attributes(map_: Map, key: ExactKey, value: Aggregate | Value, values: Values) -> list[KeyValue]:

@@ -181,9 +181,9 @@ def _url(url: str, signal: Signal, variables: _Variables) -> SplitResult:
     split = _split(url, "-o")
     if split.netloc:
         return _with_path(split, signal)
-    own = variables.text(f"{signal.name}_ENDPOINT")
-    if own is not None:
-        return _split(own, f"{_PREFIX}_{signal.name}_ENDPOINT")  # is used unchanged
+    endpoint = variables.text(f"{signal.name}_ENDPOINT")
+    if endpoint is not None:
+        return _split(endpoint, f"{_PREFIX}_{signal.name}_ENDPOINT")  # is used unchanged
     general = variables.text("ENDPOINT")
     if general is not None:
         return _with_path(_split(general, f"{_PREFIX}_ENDPOINT"), signal)

@@ -47,12 +47,12 @@ class Spans:
 
     def _converter(self, template: Template) -> Callable[[Record], Span]:
         slots = [part for part in template.parts if isinstance(part, Slot)]
-        own: dict[SpanField, int] = {}
+        positions: dict[SpanField, int] = {}
         others: list[Slot] = []
         for slot in slots:
             field = _FIELDS.get(slot.label or "")
-            if field is not None and field not in own and isinstance(slot.value, int):
-                own[field] = slot.value
+            if field is not None and field not in positions and isinstance(slot.value, int):
+                positions[field] = slot.value
             else:
                 others.append(slot)
         attributes = self._attributes.fields(template, others)
@@ -60,7 +60,7 @@ class Spans:
         return lambda record: self._span(
             record,
             self._method(record) if name is None else name,
-            {field: record.values[at] for field, at in own.items()},
+            {field: record.values[at] for field, at in positions.items()},
             attributes,
         )
 

@@ -52,8 +52,8 @@ def map_rows(content: MapContent, stacks: StackTable) -> Iterator[Columns]:
         "omitted": limited(content.omitted),
     }
     for key, value in content.entries:
-        own = _columns(value, stacks) if isinstance(value, Aggregate) else {"value": _json(value, stacks)}
-        yield common | _key(key, stacks, text) | own | _bounds(value)
+        columns = _columns(value, stacks) if isinstance(value, Aggregate) else {"value": _json(value, stacks)}
+        yield common | _key(key, stacks, text) | columns | _bounds(value)
 
 
 def limited(number: int) -> int:
@@ -74,8 +74,8 @@ def _json(value: Value, stacks: StackTable) -> str:
 
 def _bounds(value: Aggregate | Value) -> Columns:
     """The interval of the number of samples, or of the one number, with 99 % confidence. Empty for exact values."""
-    own = intervals(value)
-    interval = own.get("", own.get("count"))
+    bounds = intervals(value)
+    interval = bounds.get("", bounds.get("count"))
     if interval is None:
         return {}
     return {
@@ -149,11 +149,11 @@ def _exemplars(value: Histogram | LinearHistogram) -> Columns:
 
 
 def _exemplar(exemplar: Exemplar) -> Columns:
-    whole = exemplar.value if isinstance(exemplar.value, int) else None
+    integer = exemplar.value if isinstance(exemplar.value, int) else None
     return {
         "ts": limited(exemplar.nanos) // 1000,
-        "value": whole,
-        "value_double": exemplar.value if whole is None else None,
+        "value": integer,
+        "value_double": exemplar.value if integer is None else None,
         "trace_id": exemplar.trace_id.hex(),
         "span_id": exemplar.span_id.hex(),
     }

@@ -90,14 +90,14 @@ class Store:
         """
         if self._failure:
             return
-        waiting = self._waiting.get(partition)
-        if waiting is None:
-            waiting = self._waiting[partition] = _Waiting([], [])
+        batch = self._waiting.get(partition)
+        if batch is None:
+            batch = self._waiting[partition] = _Waiting([], [])
         size += _ROW_BYTES
-        waiting.rows.append(row)
-        waiting.sizes.append(size)
+        batch.rows.append(row)
+        batch.sizes.append(size)
         self._bytes += size
-        if len(waiting.rows) >= self._bounds.group_rows:
+        if len(batch.rows) >= self._bounds.group_rows:
             self._write(data_set.name, partition)
         elif self._bytes > self._bounds.buffered:
             largest = max(self._waiting, key=lambda path: sum(self._waiting[path].sizes))
@@ -142,8 +142,8 @@ class Store:
         """Writes the rows of a partition that wait. Raises OutputError."""
         if self._failure:
             return
-        waiting = self._waiting.pop(partition)
-        self._bytes -= sum(waiting.sizes)
+        batch = self._waiting.pop(partition)
+        self._bytes -= sum(batch.sizes)
         with self._noting():
             file = self._files.pop(partition, None)
             if file is None:
@@ -152,7 +152,7 @@ class Store:
                 self._number += 1
                 name = f"{self._id}-{self._number:06}.parquet"
                 file = PartFile(self._root, partition, name, self._schemas[data_set])
-            file.write(waiting.rows)
+            file.write(batch.rows)
             self._files[partition] = file
         bounds = self._bounds
         is_old = time.monotonic() - file.opened >= bounds.seconds

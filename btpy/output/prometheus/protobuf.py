@@ -38,25 +38,25 @@ def encoded(families: Families) -> bytes:
 def _add(family: Any, type_: str, series: Series) -> None:
     if type_ in ("counter", "gauge", "info"):
         for sample in series.samples:
-            added = _metric(family, sample.labels)
-            (added.counter if type_ == "counter" else added.gauge).value = sample.value
+            metric = _metric(family, sample.labels)
+            (metric.counter if type_ == "counter" else metric.gauge).value = sample.value
     elif type_ == "summary":
-        for own in _by_labels(series.samples, _OWN_LABELS[type_]):
-            _fill_summary(_metric(family, _without(own[0].labels, "quantile")).summary, own)
+        for members in _by_labels(series.samples, _OWN_LABELS[type_]):
+            _fill_summary(_metric(family, _without(members[0].labels, "quantile")).summary, members)
     else:
-        for own in _by_labels(series.samples, _OWN_LABELS[type_]):
-            histogram = _metric(family, _without(own[0].labels, "le")).histogram
-            _fill_histogram(histogram, own)
+        for members in _by_labels(series.samples, _OWN_LABELS[type_]):
+            histogram = _metric(family, _without(members[0].labels, "le")).histogram
+            _fill_histogram(histogram, members)
             native = None if series.distribution is None else native_histogram(*series.distribution)
             if native is not None:
-                _fill_native(histogram, native, own)
+                _fill_native(histogram, native, members)
 
 
 def _metric(family: Any, labels: Mapping[str, str]) -> Any:
-    added = family.metric.add()
+    metric = family.metric.add()
     for name, value in labels.items():
-        added.label.add(name=name, value=value)
-    return added
+        metric.label.add(name=name, value=value)
+    return metric
 
 
 def _by_labels(of: Sequence[FamilySample], own_label: str) -> Iterable[list[FamilySample]]:

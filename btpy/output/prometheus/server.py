@@ -215,10 +215,10 @@ def _send(connection: socket.socket, answer: bytes, deadline: float) -> None:
 
 def _remaining(deadline: float) -> float:
     """Raises TimeoutError when the time is up."""
-    remaining = deadline - time.monotonic()
-    if remaining <= 0:
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
         raise TimeoutError
-    return remaining
+    return seconds
 
 
 _REASONS = {

@@ -52,11 +52,11 @@ class TargetMetrics:
         about = families.family(PREFIX + TARGET, "info", "the targets of btpy")
         families.add(about, [FamilySample("_info", {**self._labels, **self._described()}, 1)])
         add_probes(families, self._outline, accounts, self._labels)
-        for id_, own in entries.items():
+        for id_, map_entries in entries.items():
             if id_ not in self._names:  # the map of a script that was added later
                 self._names = names_of(self._outline, tuple(self._labels))
             map_, names = self._outline.maps[id_], self._names[id_]
-            add_map(families, map_, names, own, self._values, self._labels, exemplars[id_])
+            add_map(families, map_, names, map_entries, self._values, self._labels, exemplars[id_])
 
     def _described(self) -> Mapping[str, str]:
         origin = self._origin
