@@ -39,6 +39,7 @@ unused: $(VENV)/.installed
 proof: $(VENV)/.installed artifacts collector
 	$(BIN)/python -m tests.prometheus
 	$(BIN)/python -m tests.spark
+	$(BIN)/python -m tests.clickhouse
 	$(BIN)/python -m pytest -q -m proof --timeout 0
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --every-jdk
 
@@ -110,7 +111,7 @@ image: .release/.installed
 	rm -f dist/btpy-image.tar && buildah push --quiet btpy oci-archive:dist/btpy-image.tar
 
 audit: .release/.installed
-	for lock in runtime dev docs spark release; do .release/bin/pip-audit --require-hashes --requirement .ci/$$lock.lock; done
+	for lock in runtime dev docs spark clickhouse release; do .release/bin/pip-audit --require-hashes --requirement .ci/$$lock.lock; done
 
 # After a change of the dependencies in pyproject.toml, or to take newer versions: UPGRADE=--upgrade.
 LOCK = .release/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet $(UPGRADE)
@@ -120,6 +121,7 @@ locks: .release/.installed
 	$(LOCK) --extra otlp --extra prometheus --extra hosts --output-file .ci/image.lock
 	$(LOCK) --extra docs --output-file .ci/docs.lock
 	$(LOCK) --extra spark --output-file .ci/spark.lock
+	$(LOCK) --extra clickhouse --output-file .ci/clickhouse.lock
 	$(LOCK) --extra release --output-file .ci/release.lock
 
 setup: $(VENV)/.installed

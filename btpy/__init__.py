@@ -18,6 +18,7 @@ TYPE_CHECKING = False  # type checkers know this name; importing typing takes lo
 if TYPE_CHECKING:
     from btpy.api.check import check
     from btpy.api.events import Event, Location
+    from btpy.api.exporting import Export, export
     from btpy.api.maps import Histogram, MapView
     from btpy.api.multi_target import Sessions, attach_all
     from btpy.api.probes import Probe
@@ -49,6 +50,7 @@ _HOMES = {
     ),
     "btpy.api.check": ("check",),
     "btpy.api.events": ("Event", "Location"),
+    "btpy.api.exporting": ("Export", "export"),
     "btpy.api.maps": ("Histogram", "MapView"),
     "btpy.api.probes": ("Probe",),
     "btpy.api.session": ("Session", "attach", "launch"),
@@ -64,6 +66,7 @@ __all__ = [
     "BtpyError",
     "CompileError",
     "Event",
+    "Export",
     "Histogram",
     "Limits",
     "Location",
@@ -80,6 +83,7 @@ __all__ = [
     "attach",
     "attach_all",
     "check",
+    "export",
     "launch",
 ]
 

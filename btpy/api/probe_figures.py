@@ -9,7 +9,6 @@ from btpy.engine.session import Session as EngineSession
 from btpy.events.accounts import ProbeAccount
 from btpy.events.speculation import Speculations
 from btpy.model.outline import Outline
-from btpy.model.source import Span
 from btpy.output.writer import ProbeError
 from btpy.wire.messages import UNKNOWN_PROBE, Errors
 
@@ -30,9 +29,8 @@ class ErrorLog:
     def add(self, errors: Errors) -> None:
         for failure in errors.failures:
             self._counts[failure.probe] += failure.count
-            span = Span.unpack(self._outline.sources, failure.position)
             name = "" if failure.probe == UNKNOWN_PROBE else self._outline.probes[failure.probe].name
-            self.latest.append(ProbeError(name, failure.kind, span, failure.count, failure.message))
+            self.latest.append(ProbeError.of(failure, self._outline.sources, name))
             if len(self.latest) > MOST_ERRORS:
                 self.latest.popleft()
                 self.forgotten += 1

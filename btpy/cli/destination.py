@@ -128,7 +128,7 @@ class Destination(NamedTuple):
     def tell(self, outline: Outline, console: Console) -> None:
         """Tells the user which results an export, or a file of one shape, leaves out. Raises UsageError."""
         if self.export is not None or self.exposition is not None:
-            from btpy.output.otlp.settings import NOT_EXPORTED
+            from btpy.output.map_series import NOT_EXPORTED
 
             for map_ in outline.maps:
                 if map_.kind in NOT_EXPORTED:

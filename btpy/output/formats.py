@@ -94,6 +94,7 @@ FORMATS = (
         name="jfr",
         summary="a recording for JDK Mission Control and the tool jfr",
         suffixes=(".jfr",),
+        appends=True,
         rotates=True,
         binary=True,
         several=True,

@@ -25,6 +25,10 @@ from btpy.events.aggregates import (
 )
 from btpy.events.exemplars import Exemplar, newest
 from btpy.events.records import Value
+from btpy.model.maps import MapKind
+
+NOT_EXPORTED = (MapKind.SAMPLE_OF, MapKind.TSERIES)
+"""Kinds of maps that fit no kind of metric."""
 
 MOST_KEYS = 10_000
 """The largest number of keys of a map that are kept separately. Samples of other keys are added under
@@ -101,7 +105,9 @@ class Readings:
         self._others: dict[int, dict[ExactKey, Aggregate | Value]] = {}  # the values that cannot be added
 
     def put(self, content: MapContent, *, flushed: bool) -> None:
-        """``flushed``: the content has been taken out of the map."""
+        """``flushed``: the content has been taken out of the map. Maps that fit no metric are left out."""
+        if content.map.kind in NOT_EXPORTED:
+            return
         self._others[content.map.id] = {
             exact_key(key): value for key, value in content.entries if not isinstance(value, Summable)
         }

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from btpy.errors import OutputError
 
@@ -129,6 +129,7 @@ class Stream:
         self._beside: dict[str, Stream] = {}
         self._before_flush: list[Callable[[], None]] = []
         self._keeps_whole = False
+        self._whole: int | None = None  # bytes of the file to append to that stay; None: all
         self.failure: OutputError | None = None
 
     @staticmethod
@@ -187,6 +188,21 @@ class Stream:
             self._check_head(document.head)
             self._began, self._fresh = True, False
         self._document = document
+
+    def continue_after(self, whole: Callable[[BinaryIO], int | None]) -> None:
+        """If output is appended to a file, the first write removes the end of the file that is not whole. ``whole``:
+        returns the length without that end; None: the file has another format. Raises OutputError for another format.
+        """
+        is_regular = self._owned and stat.S_ISREG(os.fstat(self.sink.descriptor).st_mode)
+        if self._began or not self._append or not is_regular:
+            return
+        with open(self.sink.name, "rb") as file:
+            self._whole = whole(file)
+        if self._whole is None:
+            raise OutputError(
+                f"{self.sink.name} has another format than this run",
+                help=["write to another file, or leave --append out"],
+            )
 
     def reopen(self, path: Path) -> None:
         """Continue in a new file of this name, because the open one was moved away. Raises OutputError."""
@@ -288,6 +304,8 @@ class Stream:
         self._began = True
         if not self._append and stat.S_ISREG(os.fstat(self.sink.descriptor).st_mode):
             os.ftruncate(self.sink.descriptor, 0)
+        elif self._whole is not None:
+            os.ftruncate(self.sink.descriptor, self._whole)
         return self._encoded(self._document.head)
 
     def _joined(self, pieces: list[str | bytes]) -> bytes:

@@ -15,9 +15,9 @@ from btpy.events.stacks import StackTable
 from btpy.model.outline import Outline
 from btpy.model.secrets import names_secret
 from btpy.model.sites import Site
-from btpy.model.source import Span
+from btpy.model.source import Source, Span
 from btpy.model.templates import SiteFact, Slot, Template
-from btpy.wire.messages import ErrorKind
+from btpy.wire.messages import ErrorKind, ProbeFailure, Restrained
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,11 @@ class ProbeError:
     count: int
     message: str
 
+    @staticmethod
+    def of(failure: ProbeFailure, sources: Sequence[Source], probe: str) -> ProbeError:
+        """``probe``: the name of the probe."""
+        return ProbeError(probe, failure.kind, Span.unpack(sources, failure.position), failure.count, failure.message)
+
     @property
     def kind_name(self) -> str:
         """The spelling in scripts and messages: ``null-operand``."""
@@ -101,6 +106,17 @@ class Restraint:
     one_in: int
     taken: float
     allowed: float
+
+    @staticmethod
+    def of(message: Restrained, probe: str) -> Restraint:
+        """``probe``: the name of the probe."""
+        return Restraint(
+            probe=probe,
+            step="taken-out" if message.rest_ppm else message.step.name.lower().replace("_", "-"),
+            one_in=message.one_in,
+            taken=message.taken_ppm / 1e6,
+            allowed=message.allowed_ppm / 1e6,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ from btpy.errors import ProtocolError
 from btpy.model.diagnostics import Diagnostic
 from btpy.model.outline import Moment
 from btpy.model.sites import Site
-from btpy.model.source import Span
 from btpy.model.templates import Template, TemplateKind
 from btpy.output.failures import probe_error
 from btpy.output.quantities import counted, grouped
@@ -385,8 +384,7 @@ class Presenter:
         return "a probe that is not known" if id_ == UNKNOWN_PROBE else probes[id_].name
 
     def _probe_error(self, failure: ProbeFailure) -> ProbeError:
-        span = Span.unpack(self._outline.sources, failure.position)
-        return ProbeError(self._probe_name(failure.probe), failure.kind, span, failure.count, failure.message)
+        return ProbeError.of(failure, self._outline.sources, self._probe_name(failure.probe))
 
 
 def in_words(things: Mapping[str, int]) -> str:

@@ -31,13 +31,7 @@ class ProbeStates:
 
     def restrain(self, message: Restrained, name: str) -> Restraint:
         """``name``: the name of the probe."""
-        restraint = Restraint(
-            probe=name,
-            step="taken-out" if message.rest_ppm else message.step.name.lower().replace("_", "-"),
-            one_in=message.one_in,
-            taken=message.taken_ppm / 1e6,
-            allowed=message.allowed_ppm / 1e6,
-        )
+        restraint = Restraint.of(message, name)
         if message.rest_ppm:
             self._states[message.probe] = ProbeState.OVER_BUDGET
             self._taken_out.add(message.probe)

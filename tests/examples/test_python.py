@@ -14,6 +14,7 @@ import pytest
 
 from examples.shop.build_shop import MAIN
 from tests.examples.shop import shop_jar
+from tests.output.otlp.backend import backend
 from tests.targets import Target, target
 
 ROOT = Path(__file__).parents[2]
@@ -28,21 +29,27 @@ def shop() -> Iterator[Target]:
         yield program
 
 
-def ran(text: str, shop: Target, names: dict[str, Any]) -> None:
-    """Uses the pid, because another shop with this name may run on the machine."""
-    exec(compile(text.replace(NAME, str(shop.pid)), "<example>", "exec"), names)
+def ran(text: str, shop: Target, names: dict[str, Any], backend: str = "") -> None:
+    """Uses the pid, because another shop with this name may run on the machine. ``backend``: the URL of the export."""
+    text = text.replace(NAME, str(shop.pid)).replace("otlp://localhost:4318", backend)
+    exec(compile(text, "<example>", "exec"), names)
 
 
 def test_the_document_gives_the_results_shown(shop: Target, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
-    assert len(BLOCKS) == 5
-    for block in BLOCKS:
-        ran(block, shop, names)
+    assert len(BLOCKS) == 6
+    with backend() as receiver:
+        for block in BLOCKS:
+            ran(block, shop, names, receiver.url)
     output = capsys.readouterr().out
     assert "@took[" in output
     assert "PricingEngine.quote ENTRY" in output
     assert len(names["took"]) > 3
     assert names["sessions"].failures == {}
+    tally, exported = names["tally"], names["export"]
+    assert (tally.is_complete, exported.missed, exported.failures) == (True, 0, {})
+    assert tally.log_records == len(receiver.logs) > 3
+    assert sum(point.count for point in receiver.last("btpy.took").exponential_histogram.data_points) > 30
 
 
 def test_the_notebook_runs_from_the_top(shop: Target) -> None:

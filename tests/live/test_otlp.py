@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import btpy
 from tests.live.scripts import waited
 from tests.live.traffic import called, traffic
 from tests.output.otlp.backend import Answer, Backend, attributes, backend
@@ -46,6 +47,11 @@ def number(receiver: Backend, name: str) -> int:
     """The value of the only point in the last report."""
     (point,) = receiver.last(name).sum.data_points
     return int(point.as_int)
+
+
+def values(receiver: Backend, name: str) -> list[int]:
+    """The values of the points in all reports."""
+    return [point.as_int for _, metric in receiver.reports if metric.name == name for point in metric.sum.data_points]
 
 
 def test_logs_and_metrics_have_every_call_beside_the_usual_output() -> None:
@@ -153,6 +159,33 @@ def test_a_session_that_was_left_is_exported_when_it_is_joined() -> None:
         assert number(receiver, "btpy.n") == 312
         assert len([record for _, record in receiver.logs if record.event_name]) == 312
         assert run("stop", str(one.pid), "left").returncode == 0
+
+
+def test_a_python_program_exports_its_sessions() -> None:
+    script = SCRIPT + "Traffic.Other::turn @entry when arg0 == 7 { print(1 / (arg0 - 7)); }"
+    with backend() as receiver, traffic() as one:
+        with btpy.export(receiver.url, QUICK) as export:
+            with btpy.attach(one.pid) as session:
+                export.add(session)
+                session.add(script)
+                called(one, 1009)
+                waited(lambda: any(metric.name == "btpy.n" for _, metric in receiver.reports), "a report while it runs")
+                called(one, 503)
+            with btpy.attach(one.pid) as session:
+                export.add(session)
+                session.add("Traffic::serve @entry { @second = count(); }")
+                called(one, 211)
+                waited(lambda: values(receiver, "btpy.second")[-1:] == [211], "a report before the end of the JVM")
+                one.stop()
+        tally = export.close()
+        assert (tally.is_complete, tally.log_records, export.missed) == (True, len(receiver.logs), 0)
+        assert (number(receiver, "btpy.n"), number(receiver, "btpy.second")) == (1512, 211)
+        events = [attributes(list(record.attributes)) for _, record in receiver.logs if record.event_name == "served"]
+        assert [event["number"] for event in events] == [*range(1009), *range(503)]
+        assert sum(not record.event_name for _, record in receiver.logs) == 1512
+        (error,) = {record.event_name for _, record in receiver.logs} - {"", "served"}
+        assert error == "btpy.probe.error"
+        assert not export.failures
 
 
 def test_a_recording_is_exported_as_the_run_was(tmp_path: Path) -> None:

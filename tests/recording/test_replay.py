@@ -19,6 +19,7 @@ from btpy.wire.messages import ErrorKind, Errors, ProbeFailure
 from tests.cli.test_trace import started, until
 from tests.live.scripts import counted
 from tests.live.traffic import called, traffic
+from tests.output.otlp.backend import backend
 from tests.recording.runs import CALLS, REFUSED, finished, replay
 from tests.targets import PATIENCE
 
@@ -65,6 +66,19 @@ def test_a_run_that_is_only_recorded_is_complete(tmp_path: Path) -> None:
     assert next(line for line in lines if line["type"] == "end")["reason"] == "interrupt"
     stacks = [line["data"]["at"] for line in lines if line["type"] == "event" and line["name"] == "step"]
     assert all(stack[0].startswith("Counted.step") and "Counted.main" in stack[1] for stack in stacks)
+
+
+def test_an_export_names_the_maps_that_no_metric_can_hold() -> None:
+    with backend() as receiver:
+        exported = replay(GOLDEN / "every_kind.btz", "-f", "ndjson", "-o", receiver.url)
+    assert exported.returncode == 0, exported.stderr
+    assert [line for line in exported.stderr.decode().splitlines() if "is not exported" in line] == [
+        "@some is not exported: no metric can hold sample_of",
+        "@series is not exported: no metric can hold tseries",
+    ]
+    names = {metric.name for _, metric in receiver.reports if not metric.name.startswith("btpy.probe.")}
+    assert {"btpy.few", "btpy.took"} <= names
+    assert not names & {"btpy.some", "btpy.series"}
 
 
 def test_a_part_of_a_recording(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Callable
 from hashlib import blake2b
+from typing import BinaryIO
 
 from btpy.events.stacks import StackTable
 from btpy.output.jfr.metadata import metadata_event
@@ -13,6 +15,7 @@ from btpy.output.jfr.rows import Encoder, Pending
 from btpy.output.writer import Clock
 
 _HEADER = struct.Struct(">4sHHqqqqqqqi")
+_LENGTH = 3  # the place of the length of the chunk in it
 _MAGIC, _MAJOR, _MINOR = b"FLR\0", 2, 1
 _TICKS_PER_SECOND = 1_000_000_000  # a tick is a nanosecond of System.nanoTime
 _COMPRESSED_INTEGERS = 1
@@ -38,10 +41,15 @@ class Chunk:
             if type(value) is str:
                 self.size += len(value)
 
-    def encoded(self, stacks: StackTable, clock: Clock, ids: Callable[[str], int]) -> bytes:
-        """``ids``: the id of the type of events of a name."""
-        start = min((event.start for event in self._events), default=clock.nano_time)
+    def encoded(self, stacks: StackTable, clock: Clock, ids: Callable[[str], int], starts: set[int]) -> bytes:
+        """``ids``: the id of the type of events of a name. ``starts``: the starts of the chunks before; Mission Control
+        ignores a chunk with the same start as an earlier one.
+        """
+        start = limited(min((event.start for event in self._events), default=clock.nano_time))
         end = max((event.start + event.duration for event in self._events), default=start)
+        while start in starts:
+            start -= 1
+        starts.add(start)
         pools = Pools()
         events, types = Encoder(pools, stacks, clock).encode(self._events, ids)
         constants = pools.encoded(start)
@@ -61,6 +69,26 @@ class Chunk:
             _COMPRESSED_INTEGERS,
         )
         return header + events + constants + metadata
+
+
+def whole_chunks(file: BinaryIO) -> int | None:
+    """The bytes of the chunks that the file has whole, without the beginning of a chunk that a killed run has left at
+    the end; None: it is not a file of JFR."""
+    size, at = file.seek(0, os.SEEK_END), 0
+    while at < size:
+        file.seek(at)
+        header = file.read(_HEADER.size)
+        if not header.startswith(_MAGIC[: len(header)]):
+            return None
+        if len(header) < _HEADER.size:
+            break
+        length = _HEADER.unpack(header)[_LENGTH]
+        if length < _HEADER.size:
+            return None
+        if length > size - at:
+            break
+        at += length
+    return at
 
 
 def limited(nanos: int) -> int:

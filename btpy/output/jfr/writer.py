@@ -14,7 +14,7 @@ from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
 from btpy.model.maps import Map
 from btpy.model.templates import Template
-from btpy.output.jfr.chunk import Chunk, limited
+from btpy.output.jfr.chunk import Chunk, limited, whole_chunks
 from btpy.output.jfr.metadata import FIRST_EVENT_TYPE
 from btpy.output.jfr.rows import Pending, is_time
 from btpy.output.jfr.sources import MapSource, RecordSource, Row, Source, Sources
@@ -54,9 +54,11 @@ class JfrWriter(SilentWriter):
         self._written: Counter[int] = Counter()  # events of records, by probe
         self._latest = context.clock.nano_time
         self._chunk = Chunk()
+        self._starts: set[int] = set()  # of chunks
         self._began = now()
         self._is_new = True  # nothing was written
         stream.keep_whole()
+        stream.continue_after(whole_chunks)
         stream.before_flush(self._write_old)
 
     def records(self, records: Sequence[Record]) -> None:
@@ -125,7 +127,7 @@ class JfrWriter(SilentWriter):
             self._write()
 
     def _write(self) -> None:
-        self._stream.write(self._chunk.encoded(self._context.stacks, self._context.clock, self._id))
+        self._stream.write(self._chunk.encoded(self._context.stacks, self._context.clock, self._id, self._starts))
         self._is_new = False
         self._chunk = Chunk()
         self._began = self._now()

@@ -16,10 +16,6 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from btpy.dataclass import dataclass
 from btpy.errors import UsageError
-from btpy.model.maps import MapKind
-
-NOT_EXPORTED = (MapKind.SAMPLE_OF, MapKind.TSERIES)
-"""Kinds of maps that fit no kind of metric."""
 
 SCHEMES = {"otlp": "http", "otlps": "https"}
 DEFAULT_PORT = 4318

@@ -300,6 +300,21 @@ def test_a_chunk_is_written_after_some_seconds_and_a_file_without_events_is_whol
     assert (chunk.events, chunk.start_nanos) == ([], WALL)
 
 
+def test_chunks_differ_in_their_starts(path: Path) -> None:
+    """Mission Control ignores a chunk that starts at the same time as an earlier one."""
+
+    def write(writer: JfrWriter) -> None:
+        for number in range(3):
+            writer.records([record(number)])
+            writer.close()
+
+    all_chunks = written(path, context(event(slot(0, label="n"))), write)
+    assert [one.values["n"] for chunk in all_chunks for one in chunk.events] == [0, 1, 2]
+    assert len({chunk.start_nanos for chunk in all_chunks}) == 3
+    assert {chunk.start_nanos - chunk.start_ticks for chunk in all_chunks} == {WALL - 1_000}
+    assert {one.values["startTime"] for chunk in all_chunks for one in chunk.events} == {1_000}
+
+
 def test_a_chunk_for_which_the_disk_has_no_room_is_removed(tmp_path: Path) -> None:
     """The tool `jfr` refuses a whole file whose last chunk is cut off."""
     path = tmp_path / "run.jfr"

@@ -13,7 +13,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
+    ExportLogsServiceRequest,
+    ExportLogsServiceResponse,
+)
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
@@ -24,13 +27,24 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 
 class Answer(NamedTuple):
-    """``drip``: seconds between two bytes of the answer. ``keeps``: whether the backend stores the request."""
+    """``drip``: seconds between two bytes of the answer. ``keeps``: whether the backend stores the request.
+    ``rejects``: log records that it does not store; the body of the answer says so.
+    """
 
     status: int = 200
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = ()
     drip: float = 0.0
     keeps: bool = True
+    rejects: int = 0
+
+    @staticmethod
+    def partial(rejects: int, reason: str) -> Answer:
+        """A partial success."""
+        response = ExportLogsServiceResponse()
+        response.partial_success.rejected_log_records = rejects
+        response.partial_success.error_message = reason
+        return Answer(200, response.SerializeToString(), rejects=rejects)
 
 
 class Backend:
@@ -74,7 +88,7 @@ class Backend:
             self.requests.append((handler.path, dict(handler.headers.items())))
             answer = self.answers.popleft() if self.answers else Answer()
             if answer.status == 200 and answer.keeps:
-                self._keep(handler.path, body)
+                self.keep(handler.path, body, answer)
         handler.send_response(answer.status)
         handler.send_header("Content-Type", "application/x-protobuf")
         handler.send_header("Content-Length", str(len(answer.body)))
@@ -91,10 +105,15 @@ class Backend:
         self._server.server_close()
         self._thread.join()
 
-    def _keep(self, path: str, body: bytes) -> None:
+    def keep(self, path: str, body: bytes, answer: Answer) -> None:
+        """Stores a request."""
         if path.endswith("/v1/logs"):
-            for logs in ExportLogsServiceRequest.FromString(body).resource_logs:
-                self.logs += [(logs.resource, record) for scope in logs.scope_logs for record in scope.log_records]
+            self.logs += [
+                (logs.resource, record)
+                for logs in ExportLogsServiceRequest.FromString(body).resource_logs
+                for scope in logs.scope_logs
+                for record in scope.log_records
+            ][answer.rejects :]
         elif path.endswith("/v1/traces"):
             for spans in ExportTraceServiceRequest.FromString(body).resource_spans:
                 self.spans += [(spans.resource, span) for scope in spans.scope_spans for span in scope.spans]

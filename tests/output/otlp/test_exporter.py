@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
@@ -112,15 +111,12 @@ def test_a_request_that_is_refused_is_counted_and_not_repeated(status: int) -> N
 
 
 def test_records_rejected_by_a_partial_success_are_counted() -> None:
-    response = ExportLogsServiceResponse()
-    response.partial_success.rejected_log_records = 5
-    response.partial_success.error_message = "too old"
     with backend() as receiver:
-        receiver.answers.append(Answer(200, response.SerializeToString()))
+        receiver.answers.append(Answer.partial(5, "too old"))
         exporter = started(receiver)
         log(exporter, 23)
         tally = exporter.close()
-        assert (tally.log_records, tally.lost) == (18, {Cause.REJECTED: 5})
+        assert (len(receiver.logs), tally.log_records, tally.lost) == (18, 18, {Cause.REJECTED: 5})
         assert exporter.notices() == [f"127.0.0.1:{receiver.port} has rejected 5 log records: too old"]
 
 
