@@ -56,6 +56,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/flows.py
 	$(BIN)/python benchmarks/recording.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/fresh.py
 
 # What has become slower than benchmarks/ratios.json says: five minutes, on a machine that does nothing else.
 bench-check: $(VENV)/.installed
@@ -111,7 +112,7 @@ image: .release/.installed
 	rm -f dist/btpy-image.tar && buildah push --quiet btpy oci-archive:dist/btpy-image.tar
 
 audit: .release/.installed
-	for lock in runtime dev docs spark clickhouse release; do .release/bin/pip-audit --require-hashes --requirement .ci/$$lock.lock; done
+	for lock in runtime dev docs spark clickhouse peers release; do .release/bin/pip-audit --require-hashes --requirement .ci/$$lock.lock; done
 
 # After a change of the dependencies in pyproject.toml, or to take newer versions: UPGRADE=--upgrade.
 LOCK = .release/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet $(UPGRADE)
@@ -122,6 +123,7 @@ locks: .release/.installed
 	$(LOCK) --extra docs --output-file .ci/docs.lock
 	$(LOCK) --extra spark --output-file .ci/spark.lock
 	$(LOCK) --extra clickhouse --output-file .ci/clickhouse.lock
+	$(LOCK) --extra peers --output-file .ci/peers.lock
 	$(LOCK) --extra release --output-file .ci/release.lock
 
 setup: $(VENV)/.installed

@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import uuid
@@ -15,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,10 +30,14 @@ from tests.targets import Target
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
 CALLS = 1009
+SCRIPT = "Counted::step { @n = count() }"
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 BTPY_AS_NOBODY = (*AS_NOBODY, "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
 """The Python that runs the tests may be in a directory that only root can read; the capability lets btpy read it. The
 capability gives no access to other processes."""
+DEBUGGING = ("CAP_SYS_PTRACE", "CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_DAC_OVERRIDE", "CAP_CHOWN", "CAP_FOWNER")
+"""The capabilities of `docker run --cap-add=SYS_PTRACE` and of a debug container by `kubectl debug --profile=general`
+that matter here: the usual ones, and SYS_PTRACE."""
 NEW_TMP = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o mode=1777 none /tmp && exec "$@"', "sh")
 OWN_USERS = ("unshare", "--user", "--map-root-user", "--mount")
 
@@ -155,6 +161,17 @@ def doctor(pid: int, *, prefix: Sequence[str] = (), **environment: str) -> subpr
     )
 
 
+def assert_counts(btpy: Target, target_cell: Cell) -> None:
+    """Checks that a running ``btpy … -e "Counted::step { @n = count() }"`` sees each call, and then leaves."""
+    waited(lambda: any(line.startswith("btpy: 1 probe") for line in btpy.stderr), "the probe")
+    target_cell.target.send(f"call {CALLS}")
+    target_cell.target.wait_for("called")
+    btpy.process.send_signal(signal.SIGINT)
+    assert btpy.wait() == 0, btpy.stderr
+    assert btpy.stdout == [f"@n  {CALLS}"]
+    target_cell.assert_undisturbed()
+
+
 def refusal(target_cell: Cell, *prefix: str, **environment: str) -> str:
     """The message of ``btpy PID -e …``, which must refuse."""
     result = subprocess.run(
@@ -176,7 +193,6 @@ def container(
     of its link /tmp. ``group``: the path of its control group; ``hostname``: the text of its /etc/hostname.
     """
     require("runc")
-    name = f"btpy-test-{uuid.uuid4().hex[:12]}"
     rootfs = directory / "rootfs"
     rootfs.mkdir()
     for link in ("bin", "lib", "lib64", "sbin"):
@@ -184,14 +200,10 @@ def container(
             (rootfs / link).symlink_to(os.readlink(f"/{link}"))
     if tmp != "/tmp":
         (rootfs / "tmp").symlink_to(tmp)
-    subprocess.run(["runc", "spec"], cwd=directory, check=True)
-    specification = json.loads((directory / "config.json").read_text())
-    specification["process"] |= {"terminal": False, "args": ["sleep", "600"]}
-    specification["root"]["readonly"] = False
-    specification["linux"].pop("resources", None)
+    content = specification(directory)
+    content["root"]["readonly"] = False
     if group:
-        specification["linux"]["cgroupsPath"] = group
-    mounts = [mount for mount in specification["mounts"] if mount["type"] not in ("cgroup", "sysfs", "mqueue")]
+        content["linux"]["cgroupsPath"] = group
     shared = [
         "/usr",
         "/etc",
@@ -207,8 +219,32 @@ def container(
         file.write_text(f"{hostname}\n")
         binds.append({"destination": "/etc/hostname", "type": "bind", "source": str(file), "options": ["bind", "ro"]})
     mount = {"destination": tmp, "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}
-    specification["mounts"] = [*mounts, *binds, mount]
-    (directory / "config.json").write_text(json.dumps(specification))
+    content["mounts"] += [*binds, mount]
+    with detached(directory, content, user) as prefix:
+        yield prefix
+
+
+def specification(directory: Path) -> dict[str, Any]:
+    """The specification of a container, as runc proposes it, without limits and without the mounts of its cgroups."""
+    subprocess.run(["runc", "spec"], cwd=directory, check=True)
+    content: dict[str, Any] = json.loads((directory / "config.json").read_text())
+    content["process"]["terminal"] = False
+    content["linux"].pop("resources", None)
+    content["mounts"] = [mount for mount in content["mounts"] if mount["type"] not in ("cgroup", "sysfs", "mqueue")]
+    return content
+
+
+def sets_of(capabilities: Sequence[str]) -> dict[str, list[str]]:
+    """The sets of the specification for a program that has these capabilities."""
+    return {kind: list(capabilities) for kind in ("bounding", "effective", "permitted")}
+
+
+@contextmanager
+def detached(directory: Path, content: dict[str, Any], user: int) -> Iterator[tuple[str, ...]]:
+    """A container of this specification; yields the prefix that starts a command in it."""
+    content["process"]["args"] = ["sleep", "3600"]
+    (directory / "config.json").write_text(json.dumps(content))
+    name = f"btpy-test-{uuid.uuid4().hex[:12]}"
     runc = ("runc", "--root", str(directory / "state"))
     with (directory / "errors").open("w+") as errors:  # not a pipe, because the container would keep it open
         result = subprocess.run(

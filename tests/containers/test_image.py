@@ -16,16 +16,24 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from tests.containers.cells import CALLS, ROOT, Cell, cell, container, needs_root
+from tests.containers.cells import (
+    DEBUGGING,
+    ROOT,
+    SCRIPT,
+    Cell,
+    assert_counts,
+    cell,
+    container,
+    needs_root,
+    sets_of,
+    specification,
+)
 from tests.live.scripts import waited
 from tests.targets import Target
 
 pytestmark = [needs_root, pytest.mark.proof]
 
 KUBERNETES = ROOT / "examples" / "kubernetes"
-SCRIPT = "Counted::step { @n = count() }"
-DEBUGGING = ["CAP_SYS_PTRACE", "CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_DAC_OVERRIDE", "CAP_CHOWN", "CAP_FOWNER"]
-"""The capabilities of a debug container by `kubectl debug --profile=general`: the usual ones, and SYS_PTRACE."""
 
 
 @pytest.fixture(scope="module")
@@ -56,24 +64,20 @@ def running(
     namespace; empty for the namespace of the node. ``mounts``: the files to mount, by their names below
     /etc/btpy/probes.d.
     """
-    subprocess.run(["runc", "spec"], cwd=directory, check=True)
-    specification = json.loads((directory / "config.json").read_text())
-    specification["root"] = {"path": str(image), "readonly": True}
-    sets = {kind: list(capabilities) for kind in ("bounding", "effective", "permitted")}
-    specification["process"] |= {"terminal": False, "args": ["btpy", *arguments], "capabilities": sets}
-    specification["process"]["noNewPrivileges"] = True
-    specification["process"]["env"].append("XDG_STATE_HOME=/tmp/state")
-    specification["linux"].pop("resources", None)
-    others = [one for one in specification["linux"]["namespaces"] if one["type"] not in ("pid", "network")]
-    specification["linux"]["namespaces"] = [*others, *([{"type": "pid", "path": pids}] if pids else [])]
-    other_mounts = [mount for mount in specification["mounts"] if mount["type"] not in ("cgroup", "sysfs", "mqueue")]
+    content = specification(directory)
+    content["root"] = {"path": str(image), "readonly": True}
+    content["process"] |= {"args": ["btpy", *arguments], "capabilities": sets_of(capabilities)}
+    content["process"]["noNewPrivileges"] = True
+    content["process"]["env"].append("XDG_STATE_HOME=/tmp/state")
+    others = [one for one in content["linux"]["namespaces"] if one["type"] not in ("pid", "network")]
+    content["linux"]["namespaces"] = [*others, *([{"type": "pid", "path": pids}] if pids else [])]
     binds = [
         {"destination": f"/etc/btpy/probes.d/{name}", "type": "bind", "source": str(path), "options": ["bind", "ro"]}
         for name, path in mounts.items()
     ]
     temporary = {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}
-    specification["mounts"] = [*other_mounts, *binds, temporary]
-    (directory / "config.json").write_text(json.dumps(specification))
+    content["mounts"] += [*binds, temporary]
+    (directory / "config.json").write_text(json.dumps(content))
     name = f"btpy-image-{uuid.uuid4().hex[:12]}"
     runc = ("runc", "--root", str(directory / "state"))
     btpy = Target([*runc, "run", "--bundle", str(directory), name])
@@ -113,18 +117,9 @@ def bundle(tmp_path: Path) -> Path:
     return directory
 
 
-def assert_counts(btpy: Target, target_cell: Cell) -> None:
-    waited(lambda: any(line.startswith("btpy: 1 probe") for line in btpy.stderr), "the probe")
-    target_cell.target.send(f"call {CALLS}")
-    target_cell.target.wait_for("called")
-    assert btpy.wait() == 0, btpy.stderr
-    assert btpy.stdout == [f"@n  {CALLS}"]
-    target_cell.assert_undisturbed()
-
-
 def test_on_a_node_with_the_capabilities_of_the_manifest(image: Path, tmp_path: Path) -> None:
     with jvm(tmp_path / "jvm") as jvm_cell:
-        arguments = [str(jvm_cell.process.pid), "-e", SCRIPT, "--for", "8s", "--budget", "off"]
+        arguments = [str(jvm_cell.process.pid), "-e", SCRIPT, "--budget", "off"]
         with running(image, bundle(tmp_path), arguments, capabilities_of_the_manifest(), pids="") as btpy:
             assert_counts(btpy, jvm_cell)
 
@@ -132,7 +127,7 @@ def test_on_a_node_with_the_capabilities_of_the_manifest(image: Path, tmp_path: 
 def test_beside_a_jvm_as_a_debug_container(image: Path, tmp_path: Path) -> None:
     """It sees the processes of the JVM's container, and neither its files nor its network."""
     with jvm(tmp_path / "jvm") as jvm_cell:
-        arguments = [str(jvm_cell.process.namespace_pid), "-e", SCRIPT, "--for", "8s", "--budget", "off"]
+        arguments = [str(jvm_cell.process.namespace_pid), "-e", SCRIPT, "--budget", "off"]
         pids = f"/proc/{jvm_cell.process.pid}/ns/pid"
         with running(image, bundle(tmp_path), arguments, DEBUGGING, pids=pids) as btpy:
             assert_counts(btpy, jvm_cell)

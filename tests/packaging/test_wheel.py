@@ -107,7 +107,8 @@ def test_every_link_of_readme_leads_to_a_file() -> None:
 def test_the_lock_files_satisfy_the_project() -> None:
     """Every dependency has one pinned version that its bounds allow, and hashes."""
     extras = PROJECT["optional-dependencies"]
-    requirements = {"runtime": [], **{name: extras[name] for name in ("dev", "docs", "spark", "clickhouse", "release")}}
+    names = ("dev", "docs", "spark", "clickhouse", "peers", "release")
+    requirements = {"runtime": [], **{name: extras[name] for name in names}}
     for name, packages in requirements.items():
         lines = (ROOT / f".ci/{name}.lock").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
         pinned = {line.partition("==")[0]: line.partition("==")[2].split()[0] for line in lines}
