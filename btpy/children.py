@@ -2,10 +2,10 @@
 
 btpy is often run as root, in a directory that others can write and with an environment that was made for other
 programs. Python takes modules from the working directory and from ``PYTHON*`` variables, Java takes options and classes
-from ``JAVA_TOOL_OPTIONS`` and ``CLASSPATH``, and the dynamic linker takes libraries from ``LD_*``. So a child that
-belongs to btpy is protected from that:
+from ``JAVA_TOOL_OPTIONS`` and ``CLASSPATH``, and the dynamic linker takes libraries from ``LD_*``. So btpy protects its
+own child processes from these:
 
-- it runs in the root directory, unless it works in another one;
+- a child runs in the root directory, unless it works in another directory;
 - it gets the variables that are named here, and no others;
 - Python runs isolated (``-I -S``): its modules come from its own library and from the directories of btpy and its
   packages.
@@ -29,7 +29,7 @@ TextProcess = subprocess.Popen[str]
 Process = subprocess.Popen[bytes]
 
 LOCALE = ("LANG", "LC_ALL", "LC_CTYPE")
-"""The JVM uses these to encode file names."""
+"""Variables that the JVM uses to encode file names."""
 
 PLACES = (
     *("HOME", "JAVA_HOME", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"),
@@ -81,7 +81,7 @@ def start(
     descriptors: Sequence[int] = (),
 ) -> TextProcess:
     """Start a child that belongs to btpy. ``inherited``: the variables for it; ``descriptors``: the descriptors that it
-    inherits besides standard input and output. Ctrl-C does not reach it, but only this process.
+    inherits besides standard input and output. Ctrl-C reaches this process, but not the child.
     """
     return subprocess.Popen(
         [*command],
@@ -114,14 +114,14 @@ def run_helper(
 
 def start_connected(command: Sequence[str]) -> Process:
     """Start a program of the user's, such as ssh, with the user's environment and directory. Its standard input, output
-    and error are pipes. Ctrl-C does not reach it, but only this process.
+    and error are pipes. Ctrl-C reaches this process, but not the program.
     """
     return subprocess.Popen([*command], stdin=PIPE, stdout=PIPE, stderr=PIPE, bufsize=0, start_new_session=True)
 
 
 def output_of(command: Sequence[str], most: int) -> tuple[int, bytes]:
     """Runs a program of the user's that ends by itself; returns its status and its standard output. A program that
-    writes more than ``most`` bytes is killed. Standard error is that of this process.
+    writes more than ``most`` bytes is killed. Its standard error is the standard error of this process.
     """
     with subprocess.Popen([*command], stdin=DEVNULL, stdout=PIPE) as process:
         assert process.stdout is not None
@@ -137,7 +137,8 @@ def start_for_user(command: Sequence[str]) -> Process:
 
 
 def run_for_user(command: Sequence[str]) -> int:
-    """Like :func:`start_for_user`; waits for the end of the process. The status. Raises FileNotFoundError."""
+    """Like :func:`start_for_user`; waits for the end of the process and returns its status. Raises FileNotFoundError.
+    """
     program = program_path(command[0])
     if program is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])

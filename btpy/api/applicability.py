@@ -18,19 +18,19 @@ from btpy.model.source import Source
 from btpy.wire.messages import LoadedClass
 
 _MOST = 1000
-"""Loaded classes that are looked at for one library."""
+"""The maximum number of loaded classes that are examined for one library."""
 
 _JDK_PACKAGES = ("java.", "jdk.", "sun.", "com.sun.")
 """Packages of the JDK only; packages of ``javax`` can also be those of an application server."""
 
 _OTHER_METHODS = ("BT303", "BT305")
-"""No method of the class has this name, or none of these has the parameter types."""
+"""Codes of diagnostics: no method of the class has the name, or no method of that name has the parameter types."""
 
 
 @dataclass(frozen=True, slots=True)
 class Applicability:
-    """``applies``: None means the library cannot be checked, and ``notes`` has the reason. ``classes``: the loaded
-    classes that its probes name, by name. ``notes``: methods that the loaded version of a framework does not have.
+    """``applies``: None means the library cannot be checked, and ``notes`` has the reason. ``classes``: the names of
+    the loaded classes that its probes name. ``notes``: methods that the loaded version of a framework does not have.
     """
 
     applies: bool | None
@@ -41,8 +41,9 @@ class Applicability:
 def applicability(
     session: BaseSession, library: Library, search: Libraries, *, compare_versions: bool = True
 ) -> Applicability:
-    """Whether a library applies to the JVM of a session. A library for the JDK itself always does.
-    ``compare_versions``: also look for methods that the loaded version does not have, which reads class files.
+    """Whether a library applies to the JVM of a session. A library for the JDK itself always applies.
+    ``compare_versions``: also look for methods that the loaded version of a framework does not have. This reads class
+    files.
 
     Raises TargetGone and ProtocolError.
     """
@@ -54,7 +55,7 @@ def applicability(
     except ScriptError as error:
         return Applicability(None, (), (str(error.diagnostics[0]),))
     placed = [(probe, probe.attachment) for probe in program.own if isinstance(probe.attachment, MethodAttachment)]
-    # A library can import hooks that fit every JVM: flows_netty imports those of flows.
+    # A library can import hooks that fit every JVM: flows_netty imports the hooks of flows.
     own = [attachment for probe, attachment in placed if probe.span.source.path == library.path]
     attachments = own or [attachment for _, attachment in placed]
     every = [pattern for attachment in attachments for pattern in attachment.classes]
@@ -71,7 +72,7 @@ def applicability(
 
 
 def _is_code(class_: LoadedClass, patterns: Iterable[ClassPattern]) -> bool:
-    """Whether one of these patterns matches more than the interface that ``+Interface`` names: the JDK has loaded some
+    """Whether the class is no interface, or a pattern other than ``+Interface`` matches it. The JDK has loaded some
     interfaces that no class implements.
     """
     if not class_.access_flags & ACC_INTERFACE:
@@ -116,4 +117,4 @@ def _other_version(probe: Probe, attachment: MethodAttachment, names: Sequence[s
     types = attachment.signature.text.partition("(")[1:] if attachment.signature is not None else ()
     methods = " or ".join(f"{method.text}{''.join(types)}" for method in attachment.methods)
     owner = simple_name(matches[0] if matches else attachment.classes[0].text)
-    return f"{owner} has no {methods}: this library knows {probe.tested}"
+    return f"{owner} has no {methods}: this library was tested with {probe.tested}"

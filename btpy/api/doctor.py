@@ -1,4 +1,4 @@
-"""Every step of an attach, tested in order, each with the remedy where it fails (``btpy doctor``).
+"""Every step of an attach, tested in order, each with the remedy if it fails (``btpy doctor``).
 
     for step in examine("OrderApp"):
         print(step.name, step.outcome, step.detail)
@@ -307,10 +307,11 @@ class _Patient:
         if early:
             return Step(name, Outcome.PASSED, f"kept for all other methods, if {early[0]} may retransform")
         detail = (
-            f"Java {version} throws all of it away when the first class is changed: a busy JVM is slower for seconds"
+            f"Java {version} throws all compiled code away when the first class is changed: "
+            "a busy JVM is slower for seconds"
         )
         remedy = (
-            f"to avoid it, start with -javaagent:{attach.agent_jar()} from its start (does nothing until btpy attaches)"
+            f"to avoid it, start the JVM with -javaagent:{attach.agent_jar()} (it does nothing until btpy attaches)"
         )
         return Step(name, Outcome.PASSED, detail, (remedy,))
 
@@ -390,7 +391,7 @@ class _Patient:
             f"{loader} ({count} class{'es' * (count != 1)})" for loader, count in counts.most_common(3)
         )
         suffix = f" and {len(counts) - 3} more" if len(counts) > 3 else ""
-        detail = f"{len(counts)} of {loaders} hide btpy's run time, their classes are not woven: {described}{suffix}"
+        detail = f"{len(counts)} of {loaders} hide btpy's run time, so their classes are not woven: {described}{suffix}"
         return Step(name, Outcome.WARNING, detail, LOADER_HELP, "BT336")
 
     def _loaded(self, pattern: str, most: int) -> tuple[LoadedClass, ...]:

@@ -68,12 +68,12 @@ class Location:
 class Event:
     """One firing that recorded something.
 
-    ``kind``: ``print warn event map exit``. ``nanos``: since 1970, by the clock of the target; ``time``: the same, to
-    the microsecond, in UTC. ``probe``: its name; ``probe_id``: the id of the probe in records. ``name``: the name that
-    ``emit`` gave. ``values``: the values of an ``emit`` by name, or of a ``print`` by place (``"0"``). Durations are
-    nanoseconds, and constants of enums are their names. Objects are dictionaries with their class under ``"@class"``,
-    and stacks are lists of frames. ``text``: the line that btpy prints, without its end. ``pid``: the pid of
-    the target.
+    ``kind``: one of ``print warn event map exit``. ``nanos``: the nanoseconds since 1970, by the clock of the target;
+    ``time``: the same time in UTC, to the microsecond. ``probe``: the name of the probe; ``probe_id``: the id of the
+    probe in records. ``name``: the name that ``emit`` gave. ``values``: the values of an ``emit`` by name, or of a
+    ``print`` by position (``"0"``). A duration is a number of nanoseconds, and a constant of an enum is its name.
+    Objects are dictionaries with their class under ``"@class"``, and stacks are lists of frames. ``text``: the line
+    that btpy prints, without the line feed. ``pid``: the pid of the target.
     """
 
     kind: str

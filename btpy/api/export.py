@@ -27,7 +27,7 @@ def exporter(url: str, environment: Mapping[str, str], *, patient: bool = False)
     OTLP.
     ``patient``: a caller that is too fast waits, and no record is lost.
 
-    Raises UsageError: for the URL, a variable or a certificate, and when opentelemetry-proto is not installed.
+    Raises UsageError for a wrong URL, variable or certificate, and when opentelemetry-proto is not installed.
     """
     try:
         from btpy.output.otlp.export import OtlpExport
@@ -54,7 +54,7 @@ def store_in(directory: Path) -> Store:
 
 
 def exposition_at(settings: ExpositionSettings) -> Exposition:
-    """The exposition for Prometheus, which has not been started yet. Raises UsageError for the address, and when
+    """The exposition for Prometheus, which has not been started yet. Raises UsageError for a wrong address, and when
     prometheus-client is not installed.
     """
     try:
@@ -87,7 +87,7 @@ def origin_of(target: Target, *, redact: bool) -> Origin:
 
 
 def recorded_origin(started: Started, host: str | None) -> Origin:
-    """The target of a recording. ``host``: its name in a run on several hosts."""
+    """The target of a recording. ``host``: the name of the host in a run on several hosts."""
     return Origin(
         service=started.main.rpartition("/")[2] if started.main.endswith(".jar") else started.main.rpartition(".")[2],
         instance=f"{started.pid} {started.wall_nanos}",

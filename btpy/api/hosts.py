@@ -57,8 +57,8 @@ _NODE_SET = frozenset("[]@!&^*? ")
 
 
 def host_names(text: str) -> list[str]:
-    """The hosts that a set of nodes names, each once: ``web[1-40],db-a``, ``@group``, in the syntax of ClusterShell.
-    Names with commas alone need no ClusterShell. Raises UsageError.
+    """The hosts that a set of nodes names, each once: ``web[1-40],db-a``, ``@group``, in the syntax of ClusterShell. A
+    list of names with commas needs no ClusterShell. Raises UsageError.
     """
     if _NODE_SET.isdisjoint(text):
         names = list(dict.fromkeys(filter(None, text.split(","))))
@@ -126,7 +126,7 @@ class HostReady:
 
 @dataclass(frozen=True, slots=True)
 class HostPushed:
-    """The client runs its own btpy on a host. ``size``: the bytes of the copy; 0: the host had it."""
+    """The client runs its own btpy on a host. ``size``: the bytes of the copy; 0: the host already had the copy."""
 
     host: str
     size: int
@@ -151,8 +151,8 @@ Report = Union[HostItem, HostLine, HostSilent, HostReady, HostPushed, HostEnded]
 class Reach:
     """The way to a host. ``before``: a command; the name of the host and the command on the host are added to it. Or
     ``commands``: a command for each host; the words of the command on the host are added to it, and no shell reads them
-    there. ``program``: ``ssh`` or ``kubectl``. ``passes_end``: whether this side may close the input of the command.
-    ``kubectl debug`` would then end at once, without the rest of the output.
+    there. ``program``: ``ssh`` or ``kubectl``. ``passes_end``: whether the client may close the input of the command.
+    If it closed the input of ``kubectl debug``, the command would end at once, without the rest of the output.
     """
 
     def __init__(
@@ -199,8 +199,8 @@ class Pushing:
 
 class Hosts:
     """``command``: the command that starts btpy on each host. ``requests``: the line for ``btpy node`` on each host, by
-    its name; :meth:`begin` connects. ``fan_out``: the most hosts that connect and attach at a time. ``pushing``: for
-    hosts that do not have this version of btpy; None: they fail.
+    the name of the host. :meth:`begin` connects. ``fan_out``: the most hosts that connect and attach at a time.
+    ``pushing``: how hosts get this version of btpy if they do not have it; None: these hosts fail.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class Hosts:
         self._is_stopping = False
 
     def begin(self, names: Iterable[str]) -> None:
-        """Connects to these hosts in the next turns."""
+        """Connects to these hosts in the next calls of :meth:`turn`."""
         self._waiting += names
 
     @property
@@ -227,8 +227,9 @@ class Hosts:
         return [*self._running, *self._waiting]
 
     def turn(self, seconds: float) -> Iterator[Report]:
-        """The entries that arrive within that time; returns as soon as one has arrived. Raises UsageError: there is no
-        ssh."""
+        """The entries that arrive within ``seconds``; returns as soon as one has arrived. Raises UsageError if there is
+        no ssh.
+        """
         self._connect_more()
         self._say_alive()
         is_sending = any(host.is_sending for host in self._running.values())
@@ -247,7 +248,7 @@ class Hosts:
             yield from self._remove(self._running[name], None)
 
     def stop(self) -> None:
-        """Asks every host to end its run. The remaining output of the run comes in later turns."""
+        """Asks every host to end its run. Later calls of :meth:`turn` return the remaining output of the run."""
         self._is_stopping = True
         self._waiting.clear()
         for host in self._running.values():
@@ -267,7 +268,7 @@ class Hosts:
             self._connect(self._waiting.pop(0), None)
 
     def _connect(self, name: str, pushing: Pushing | None) -> None:
-        """``pushing``: None: runs the btpy of the host."""
+        """Without ``pushing``, the host runs its own btpy."""
         command = self._command if pushing is None else pushing.command
         process = children.start_connected(self._reach.command(name, command))
         copy = None if pushing is None else pushing.copy
@@ -321,9 +322,9 @@ class Hosts:
 
 
 class _Host:
-    """The connection to one host. ``copy``: the copy of btpy, which is sent if the host asks for it; None: it has btpy.
-    ``holds_lines``: whether messages of the host wait until btpy has begun there, because btpy may try the host again.
-    ``passes_end``: see :class:`Reach`.
+    """The connection to one host. ``copy``: the copy of btpy, which is sent if the host asks for it; None: the host has
+    btpy. ``holds_lines``: whether messages of the host wait until btpy has begun there, because btpy may try the host
+    again. ``passes_end``: see :class:`Reach`.
     """
 
     def __init__(
@@ -335,7 +336,7 @@ class _Host:
         self.copy = copy
         self.holds_lines = False
         self._held: list[HostLine] = []
-        self._answer = bytearray()  # the first bytes of a host to which btpy may be sent
+        self._answer = bytearray()  # the first bytes from the host, which say whether it needs the copy of btpy
         self._is_answered = copy is None
         self._request = request
         self._unsent = bytearray(request if copy is None else copy.steps)
@@ -409,12 +410,12 @@ class _Host:
             yield HostPushed(self.name, len(self.copy.data) if is_needed else 0)
 
     def stop(self) -> None:
-        """Asks btpy there to end."""
+        """Asks btpy on the host to end."""
         if self._is_stopping:
             return
         self._is_stopping = True
         if not self.has_begun:
-            self.process.terminate()  # btpy may not have been started there; if it was, its input ends with ssh
+            self.process.terminate()  # if btpy was already started on the host, its input ends with ssh
         self._unsent += STOP
         self.send(b"")
 
@@ -437,7 +438,7 @@ class _Host:
                 playback = self._playbacks[part.pid] = Playback(part.version)
             item = playback.take(part.entry)
             if playback.started.pid != part.pid:
-                raise ProtocolError(f"the recording of pid {part.pid} is of pid {playback.started.pid}")
+                raise ProtocolError(f"the entries of pid {part.pid} are a recording of pid {playback.started.pid}")
             yield from self.released()
             yield HostItem(self.name, playback, part.version, part.entry, item)
         if self._reader.is_ready and not was_ready:

@@ -1,6 +1,7 @@
 """Expressions over maps, such as ``@hits``, ``@errors / @hits``, ``@lat["SKU-1"] * 2``.
 
-Maps are joined on their keys. A key of only one map has no value. A number has the same value for every key.
+Maps are joined on their keys. A key that only one of the maps has gets no value. A number has the same value for every
+key.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ Number = int | float
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """``values``: by key; the key of a number alone is empty. None: there is no value (a division by zero)."""
+    """``values``: the values by key; an expression without maps has one value, with the empty key. None: there is no
+    value (a division by zero).
+    """
 
     values: Mapping[Key, Number | None]
     unit: Type = ANY

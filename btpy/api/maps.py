@@ -138,10 +138,10 @@ class MapView(Mapping[Any, Any]):
         return self.content.skips
 
     def intervals(self, key: Any = ()) -> dict[str, tuple[Number | None, Number | None]]:
-        """The intervals that contain the numbers of a value with 99 % confidence, by their names (``count``,
-        ``average``, ``total``, ``min``, ``max``; of a value that is one number, ``value``); None: there is no bound.
-        Empty: it is exact.
-        ``key``: nothing for a map without keys. Raises KeyError."""
+        """The intervals that contain the numbers of a value with 99 % confidence. They have the names ``count``,
+        ``average``, ``total``, ``min`` and ``max``, or ``value`` if the value is one number. A bound that is None does
+        not exist. An exact value has no intervals. For a map without keys, leave out ``key``. Raises KeyError.
+        """
         for own, value in self.content.entries:
             if self._key(own) == key:
                 return {
@@ -278,7 +278,7 @@ def _installed(package: str) -> Any:
 
 class Maps(Mapping[str, MapView]):
     """The maps of a session by name: ``"@lat"``, ``"lat"`` or, of a library, ``"jdbc.@sql"``. Each access reads the map
-    again. If two have the same name, the name means the later one.
+    again. If two maps have the same name, the name means the later map.
 
     ``frozen``: whether the maps have their final content: after the session, and when the target has ended regularly. A
         target that is killed leaves no maps.
@@ -325,7 +325,7 @@ class Maps(Mapping[str, MapView]):
             try:
                 return next(iter(self._delivery.snapshot([map_])), None)
             except TargetGone:
-                if self._last is None:  # it may have ended regularly in the meantime
+                if self._last is None:  # the target may have ended regularly in the meantime
                     raise
         return next((content for content in self.contents(self._last) if content.map.id == map_), None)
 
@@ -334,6 +334,6 @@ class Maps(Mapping[str, MapView]):
 
 
 def _escaped(text: str) -> str:
-    from html import escape  # with two thousand entities
+    from html import escape  # imported late: it loads a table of two thousand entities
 
     return escape(text)

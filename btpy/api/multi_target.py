@@ -68,7 +68,7 @@ class Sessions:
     """Made by :func:`attach_all`. A method acts on every target that has not ended.
 
     ``failures``: the last error of each target that failed while others did not, by pid, or by the given name if there
-        is not a pid.
+        is no pid.
     """
 
     def __init__(self, sessions: Sequence[Session], failures: Mapping[object, BtpyError] | None = None) -> None:
@@ -98,8 +98,9 @@ class Sessions:
         return [session for session in self._sessions.values() if not session.ended]
 
     def add(self, script: str | Path, **options: Any) -> dict[int, list[Probe]]:
-        """Calls :meth:`Session.add` for each running target; the probes by pid. If all fail, raises the error of the
-        first one."""
+        """Calls :meth:`Session.add` for each running target, and returns the probes by pid. If all fail, raises the
+        error of the first one.
+        """
         return self._each(lambda session: session.add(script, **options))
 
     def level(self, level: int) -> None:
@@ -110,14 +111,14 @@ class Sessions:
         self._each(lambda session: session.send(event))
 
     def events(self, timeout: float | None = None, *, most: int = MOST_WAITING) -> Iterator[Event]:
-        """The events of all targets in order of arrival. ``Event.pid`` says whose. It ends when all targets have ended.
-        Raises TargetGone if all targets are gone.
+        """The events of all targets in order of arrival. ``Event.pid`` is the pid of the target. It ends when all
+        targets have ended. Raises TargetGone if all targets are gone.
         """
         return _events(self._feed.reader(most), timeout)
 
     @property
     def maps(self) -> Mapping[str, MapView]:
-        """All maps. Maps of one name are merged, as if all samples had gone into one. In maps of plain values, each
+        """All maps. Maps of one name are merged, as if all samples had gone into one map. In maps of plain values, each
         target has separate keys, with the pid first. The last content of a target that has ended is kept.
         """
         for pid, session in self._sessions.items():
@@ -131,7 +132,8 @@ class Sessions:
         return {content.map.title: MapView(content, self._shares.stacks) for content in merged}
 
     def detach(self) -> dict[int, Receipt]:
-        """Calls :meth:`Session.detach` for each; the receipts of the targets that still run, by pid."""
+        """Calls :meth:`Session.detach` for each target, and returns the receipts of the targets that still run, by pid.
+        """
         receipts: dict[int, Receipt] = {}
         for pid, session in self._sessions.items():
             try:

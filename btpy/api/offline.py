@@ -4,8 +4,8 @@
     for name, sites in offline.weave(class_path([Path("app.jar")]), lambda woven: (woven.name, len(woven.sites))):
         print(name, sites)
 
-The bytes may differ from those that a JVM shows of the same classes, because the JVM omits parts. So the results show
-what will happen, and test the weaver. The session weaves the bytes that the JVM shows.
+The bytes may differ from those that a JVM shows of the same classes, because the JVM omits parts. The results only show
+roughly what a session will do, and they serve to test the weaver. The session weaves the bytes that the JVM shows.
 
 Many classes are woven in several processes (:mod:`btpy.parallel`). The result does not depend on their number: sites
 are numbered class by class, so the bytes of a class depend only on the class, the script, and its supertypes if the

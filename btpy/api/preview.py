@@ -19,7 +19,7 @@ from btpy.plan.plan import Refusal, Site, first_site
 
 @dataclass(frozen=True, slots=True)
 class ProbePreview:
-    """``nanos``: the rough cost of a firing; ``points``: places in the code."""
+    """``nanos``: the rough cost of a firing; ``points``: the number of places in the code."""
 
     name: str
     classes: int
@@ -31,7 +31,8 @@ class ProbePreview:
 @dataclass(frozen=True, slots=True)
 class Preview:
     """``before`` and ``after``: bytes of the class files that change; ``handlers``: number and bytes of the classes
-    that the probes become. ``unread``: classes that match and have no class file before the JVM shows it."""
+    that the probes become. ``unread``: matched classes whose class file btpy cannot read before the JVM shows it.
+    """
 
     probes: tuple[ProbePreview, ...]
     classes: int
@@ -136,17 +137,17 @@ def bytecode(program: Program, matching: Matching) -> Iterator[str]:
                 yield from disassemble(file, method).splitlines()
 
 
-# Nanoseconds a firing, rounded, of benchmarks/RESULTS.md: "Cost of each construct" and "Cost of a probe". On another
-# machine all values change by a similar factor. These tables do not include stacks, which take some microseconds,
-# depending on depth.
+# Nanoseconds for each firing, rounded, from benchmarks/RESULTS.md: "Cost of each construct" and "Cost of a probe". On
+# another machine all values change by a similar factor. These tables do not include stacks, which take some
+# microseconds, depending on depth.
 _CALL = 3
 _CLOCK = 46  # two readings
 _RECORD = 56
 _STACK = 2_000
-_JFR_EVENT = 1_000  # with its stack; nearly zero if no recording has enabled it
+_JFR_EVENT = 1_000  # with the stack of the event; nearly zero if no recording has enabled the event
 _AGGREGATE = 9
 _DISTRIBUTION = 7  # hist(x) beyond count()
-_KEY = 23  # however many
+_KEY = 23  # for any number of keys
 _LOOK_UP = 18
 _MATCH = 18
 _DEPTH = 6
@@ -156,7 +157,7 @@ _CALLS = {
     **dict.fromkeys(("stack", "frame", "caller", "app_frame"), _STACK),
     **dict.fromkeys(("hist", "lhist", "pctl", "stats", "tseries"), _DISTRIBUTION),
 }
-_NAMES = {"duration": _CLOCK, "depth": _DEPTH}  # counted once, for any number of uses
+_NAMES = {"duration": _CLOCK, "depth": _DEPTH}  # each counts once, however often the probe uses it
 
 
 def expected_nanos(probe: Probe) -> int:

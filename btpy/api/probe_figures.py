@@ -62,7 +62,7 @@ class ProbeFigures:
         return sum(self._speculations.dropped[probe] for probe in probes)
 
     def methods(self, probe: int) -> list[tuple[str, str]]:
-        """Class and name of the methods that the probe is in, or of the method in whose handler it fires."""
+        """Class and name of the methods that contain the probe, or the probe that fires it (``@OnProbe``)."""
         deployer = self._engine.deployer
         program = deployer.program
         host = program.fires_in(program.probes[probe]).id if program is not None else probe

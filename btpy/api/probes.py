@@ -1,4 +1,4 @@
-"""A probe of a session, by the number that it keeps."""
+"""A probe of a session. It keeps its number."""
 
 from __future__ import annotations
 
@@ -171,8 +171,9 @@ class Probe:
 
     @property
     def lost(self) -> Mapping[str, int]:
-        """Records by cause (``ring``, ``large``, ``stalled``, ``unattended``, ``budget``), and samples that did not fit
-        into a map (``map``)."""
+        """Lost records by cause (``ring``, ``large``, ``stalled``, ``unattended``, ``budget``), and samples that did
+        not fit into a map (``map``).
+        """
         records = {cause.value: sum(account.dropped_by[cause] for account in self._accounts) for cause in Cause}
         return {**records, "map": sum(account.map_full for account in self._accounts)}
 

@@ -1,8 +1,8 @@
-"""``--push``: btpy for hosts that do not have this version. It is the installed package with the pure packages that it
-needs, as an archive that a plain Python 3.11 runs.
+"""``--push``: sends btpy to hosts that do not have this version. The client sends the installed package and the pure
+Python packages that it needs, as an archive that a plain Python 3.11 runs.
 
 The command on the host is a line of Python that reads the next steps from standard input: first a check of the version
-of Python in the oldest syntax, which may start a newer one; then :mod:`btpy.api.push_node`.
+of Python, in the oldest syntax, which starts a newer Python if necessary; then :mod:`btpy.api.push_node`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """``steps``: the lines for standard input of the command; then the host asks for ``data``, or it has them."""
+    """``steps``: the lines for standard input of the command. Then the host asks for ``data`` unless it has it."""
 
     steps: bytes
     data: bytes

@@ -17,7 +17,7 @@ import time
 import zipfile
 
 NEEDED, PRESENT = b"\x89BTPneeded\n", b"\x89BTPpresent\n"
-_KEPT_SECONDS = 30 * 86_400  # a copy that no run has used for so long is removed
+_KEPT_SECONDS = 30 * 86_400  # a copy is removed if no run has used it for this time
 
 
 def unpack(digest: str, size: int) -> str:

@@ -49,9 +49,9 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A host so far. ``is_settled``: its probes are in, or it has failed; ``is_traced``: probes are, or were, in one of
-    its JVMs. ``taken``, ``allowed``: the used and the allowed share of one core when the probes exceeded their budget
-    most. ``gone``: the reason why a JVM with probes, or the host, can no longer be observed.
+    """What is known about a host so far. ``is_settled``: its probes are in, or it has failed; ``is_traced``: probes
+    are, or were, in one of its JVMs. ``taken``, ``allowed``: the used and the allowed share of one core when the probes
+    exceeded their budget most. ``gone``: the reason why a JVM with probes, or the host, can no longer be observed.
     """
 
     host: str
@@ -128,7 +128,8 @@ def breaches_of(host: Observed, bounds: Bounds) -> tuple[Breach, ...]:
     if host.taken > host.allowed:
         taken_percent, allowed_percent = 100 * host.taken, 100 * host.allowed
         over = (
-            f"{taken_percent - allowed_percent:.3g} points too much, {host.taken / host.allowed:.3g} times the bound"
+            f"{taken_percent - allowed_percent:.3g} percentage points too much, "
+            f"{host.taken / host.allowed:.3g} times the bound"
             if allowed_percent
             else "too much"
         )

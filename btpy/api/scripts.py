@@ -25,7 +25,7 @@ from btpy.model.source import Source, read_text
 from btpy.plan.diagnose import together
 from btpy.plan.listing import ListedProbe
 
-_NOTHING_RUNS = "there is no probe in this"
+_NOTHING_RUNS = "the script has no probe"
 _EXAMPLE = "for example: com.acme.Foo::bar @return { print(duration); }"
 
 
@@ -86,7 +86,9 @@ class Scripts:
         return check_source(source, self._libraries, dict(parameters or {}), self._permissions, earlier=earlier)
 
     def without(self, probes: Sequence[Probe]) -> Program | None:
-        """The program without these probes. A script that replaces them is compiled as an extension of it."""
+        """The program without these probes. A script that replaces these probes is compiled as an extension of this
+        program.
+        """
         return None if self.program is None else self.program.without(self._ids(probes))
 
     def rehearse(self, program: Program, *, missing: str | None = None, replacing: Sequence[Probe] = ()) -> None:
@@ -125,10 +127,11 @@ class Scripts:
         replacing: Sequence[Probe] = (),
     ) -> list[Probe]:
         """Put a program in. ``replacing``: the probes that it replaces, as in :meth:`btpy.Session.replace`; the other
-        parameters as in :meth:`btpy.Session.add`. Returns its probes, in order. Raises as these."""
+        parameters as in :meth:`btpy.Session.add`. Returns its probes, in order. Raises as these methods.
+        """
         with self.changing:
             if not program.own:
-                remedy = "to take a probe out, remove it" if replacing else _EXAMPLE
+                remedy = "to take the old probe out, use remove" if replacing else _EXAMPLE
                 raise UsageError(_NOTHING_RUNS, help=[remedy])
             if replacing and level is None:
                 level = self._level if any(probe.enabled for probe in replacing) else -1
@@ -186,7 +189,8 @@ class Scripts:
             probe.sampled_as("" if rate is None else rate)
 
     def _replace_by_sampled(self, probe: Probe, sampling: str) -> None:
-        """The handler of a probe without sampling has no code for it, so a new version of the probe is deployed."""
+        """The handler of a probe without sampling has no code for sampling, so a new version of the probe is deployed.
+        """
         from btpy.lang.link.excerpt import excerpt, sampled
 
         if not self.is_own(probe):
@@ -301,7 +305,7 @@ def _missing(program: Program, missing: str | None) -> str:
 
 
 def source_of(script: str | Path, name: str) -> Source:
-    """A text of that name, or the file of a Path. Raises UsageError."""
+    """The source: a text with that name, or the file of a Path. Raises UsageError."""
     if isinstance(script, str):
         return Source(name, script)
     try:

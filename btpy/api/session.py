@@ -123,7 +123,7 @@ def launch(
     starts main. Few classes are loaded until then: add probes with ``missing="ignore"``. The JVM goes on after the
     session.
 
-    Raises UsageError: the command is not one that starts Java; AttachError.
+    Raises UsageError if the command does not start Java, and AttachError.
     """
     permissions = _permissions(allow, redact, (), secrets)
     with Launching(command) as launching:
@@ -148,7 +148,7 @@ def _secrets(secrets: Secrets | Iterable[str], redact: bool) -> Secrets:
         return secrets
     extra_secrets = Secrets.of(secrets, "secrets:")
     if not redact and extra_secrets != NO_SECRETS:
-        raise UsageError("secrets= adds to what redact=False shows", help=["leave out redact=False"])
+        raise UsageError("secrets= hides values, and redact=False shows all values", help=["leave out redact=False"])
     return extra_secrets.with_(configured(os.environ)) if redact else NO_SECRETS
 
 
@@ -176,10 +176,10 @@ def _attached(
 class BaseSession:
     """The common part of all sessions. All methods raise TargetGone when the target has ended or does not answer.
 
-    ``probes`` are added from scripts (:meth:`add`); ``scripts`` takes checked scripts.
-    ``classes``: the classes of the target. ``maps``: the maps by name; after the session they have their final content.
-    ``figures``: the accounts of hits and records of probes. ``context``: the names and places that records refer to.
-    ``libraries``: the search path of imports. ``joined``: None for a session that this client has begun.
+    ``probes`` are added from scripts (:meth:`add`); ``scripts`` takes checked scripts. ``classes``: the classes of the
+    target. ``maps``: the maps by name; after the session they have their final content. ``figures``: the accounts of
+    hits and records of probes. ``context``: the names and places that records refer to. ``libraries``: the search path
+    of imports. ``joined``: the session that this client has joined; None: this client has begun the session.
     """
 
     def __init__(self, engine: EngineSession, permissions: Permissions, libraries: Libraries) -> None:
@@ -264,9 +264,9 @@ class BaseSession:
         """Replace a probe, or several, by a new version in one step: no hit of a running method is lost or counted
         twice. Activations that began with the old version end with it.
 
-        A new probe takes the number of the old probe that has the same name; the others take the remaining numbers in
-        order. A text with only probes may use the imports and declarations of the old probe's script, with that
-        script's parameters.
+        A new probe takes the number of the old probe that has the same name; the other new probes take the remaining
+        numbers in order. A text with only probes may use the imports and declarations of the old probe's script, with
+        that script's parameters.
 
         Returns the new probes. If the new version cannot be installed for any reason, the old probes stay; raises like
         :meth:`add`.
@@ -285,9 +285,10 @@ class BaseSession:
             return self.scripts.load(program, missing=missing, replacing=old)
 
     def remove(self, probe: Probe | Sequence[Probe]) -> int:
-        """Take probes out. When this returns, they no longer fire, and classes without probes have their original
-        bytes. Returns the number of these classes. A script that has only ``@OnBegin`` and ``@OnEnd`` probes left is
-        over: its ``@OnEnd`` runs."""
+        """Take probes out. When this method returns, the probes no longer fire, and classes without probes have their
+        original bytes. Returns the number of these classes. A script that has only ``@OnBegin`` and ``@OnEnd`` probes
+        left ends: its ``@OnEnd`` runs.
+        """
         return self.scripts.remove([probe] if isinstance(probe, Probe) else list(probe))
 
     def run(self, statements: str) -> None:
@@ -375,11 +376,12 @@ class BaseSession:
 
     def leave(self, seconds: float, name: str = "") -> str:
         """Leave, and keep the probes in the target for at most ``seconds``; then the agent restores all classes itself.
-        The session should have been attached to with ``limits=Limits(unattended=True)``.
+        The session should have been attached with ``limits=Limits(unattended=True)``.
 
-        Returns its id: ``btpy attach PID ID`` reads the output of its probes, ``btpy stop PID ID`` ends it.
-        The maps of that moment can still be read here. Raises UsageError when the target refuses; the session is then
-        unchanged."""
+        Returns the id of the session: ``btpy attach PID ID`` reads the output of its probes, ``btpy stop PID ID`` ends
+        it. The maps of this moment can still be read from this object. Raises UsageError when the target refuses; the
+        session is then unchanged.
+        """
         with self.scripts.changing:
             last_maps = self._engine.delivery.snapshots()
             number = self._engine.departure.leave(seconds, name)
@@ -510,7 +512,7 @@ class Session(BaseSession):
         self._feed.put([item])
 
     def _see_off(self) -> None:
-        """The JVM is exiting, and waits until everything has been taken."""
+        """The JVM is exiting, and waits until the client has taken all messages."""
         error = TargetGone(f"the JVM {self.target.pid} has ended; everything its probes had recorded is shown")
         with contextlib.suppress(BtpyError):
             self._engine.departure.restore()

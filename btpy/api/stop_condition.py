@@ -28,7 +28,7 @@ EXAMPLE = "--until '@n > 1000'"
 
 
 class StopCondition:
-    """A comparison of expressions over maps. For maps with keys, one key is enough.
+    """A comparison of expressions over maps. For maps with keys, it is true if it holds for one key.
 
     Raises ScriptError if the text cannot be parsed, and UsageError if it is not a comparison or names a map that the
     program does not have.
@@ -52,7 +52,7 @@ class StopCondition:
         self._next = 0.0
 
     def begin_look(self) -> bool:
-        """Begins a look at the maps if one is due, and returns whether it has."""
+        """Whether it is time to read the maps again. If so, the next reading is due after the interval."""
         now = time.monotonic()
         if now < self._next:
             return False
@@ -61,7 +61,7 @@ class StopCondition:
 
     @property
     def titles(self) -> list[str]:
-        """The names of the maps that it reads."""
+        """The names of the maps that the condition reads."""
         return list(self._titles.values())
 
     def holds(self, contents: Iterable[MapContent]) -> bool:

@@ -55,15 +55,16 @@ class Listed:
 def listed(target: int | str | JvmProcess) -> list[Listed]:
     """The sessions in a JVM. Raises AttachError."""
     process = target if isinstance(target, JvmProcess) else find(str(target))
-    if not process.session_count:  # asking would load the agent into a JVM that may never have had it
+    if not process.session_count:  # a request would load the agent into a JVM that possibly never had it
         return []
     with _enquiry(process) as enquiry:
         return [Listed.of(info) for info in enquiry.agent.sessions()]
 
 
 def send(target: int | str | JvmProcess, name_or_id: str, event: str) -> None:
-    """Run the ``@OnEvent`` probes of that name, of the session with this id (its beginning is enough) or name. Raises
-    UsageError when there is none; AttachError."""
+    """Run the ``@OnEvent`` probes with the name ``event`` in the session with this name or id (the beginning of the id
+    is enough). Raises UsageError when there is no such session, and AttachError.
+    """
     _tell(target, name_or_id, TellKind.EVENT, event_number(event) & 0xFFFFFFFF)
 
 
@@ -76,7 +77,8 @@ def join(target: int | str | JvmProcess, name_or_id: str, *, take_over: bool = F
     """Join an unattended session (:meth:`btpy.Session.leave`), by its id or name, with its probes, its maps, and the
     records that it kept. ``take_over``: take it from a client that has joined it. ``kept``: as for :func:`btpy.attach`.
 
-    Raises UsageError when there is none, or it cannot be joined; Unreadable if the meaning of its ids is unknown.
+    Raises UsageError when there is no such session, or it cannot be joined; Unreadable if the meaning of its ids is
+    unknown.
     """
     engine = _joined(target, name_or_id, take_over)
     return Session(engine, _permissions(engine), kept=kept)

@@ -1,11 +1,11 @@
-"""The other entries of a jar of woven classes, so that a JVM runs it like the original jar.
+"""Adds the other entries to a jar of woven classes, so that a JVM runs it like the original jar.
 
-A JVM takes each class from the first entry of its class path that has it. So an entry with woven classes also has to
-have
+A JVM takes each class from the first entry of its class path that has it. So a jar or directory with woven classes also
+has to have
 
 - all versions of a class that has several (JEP 238), and ``Multi-Release: true``; otherwise another version would run;
-- every class of a jar that is signed or sealed, because the JVM refuses to load such a package from two places. The
-signature does not fit woven classes: it is left out.
+- every class of a jar that is signed or sealed, because the JVM refuses to load a signed or sealed
+  package from two places. The signature does not fit woven classes: it is left out.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class SourceJar:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the output with its woven classes needs the whole jar."""
+        """Whether the output needs the whole jar, and not only its woven classes."""
         return self.is_signed or self.is_sealed
 
     def companions(self, woven: Collection[str]) -> Iterator[tuple[str, Iterator[bytes]]]:

@@ -126,12 +126,14 @@ def _directory(file: int) -> tuple[bytes, int]:
     _, entries, size, offset, _ = _END.unpack_from(tail, at)
     start = before + at - size
     if entries == _MANY or offset == _FAR or size > MAX_DIRECTORY_BYTES or start < offset:
-        raise ValueError("a directory that is not read here")
+        raise ValueError("its directory has a form that btpy does not read")
     return os.pread(file, size, start), start - offset
 
 
 def _entries(directory: bytes) -> tuple[dict[bytes, int], frozenset[bytes]]:
-    """The offset of each class file's entry by its name, and the names of those that also exist for a version."""
+    """The offset of each class file's entry by its name, and the names of the class files that also exist for a later
+    version of Java.
+    """
     lengths = Struct("<28xHHH").unpack_from
     names: dict[bytes, int] = {}
     at = 0

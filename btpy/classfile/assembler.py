@@ -171,12 +171,12 @@ def _effect_of_call(descriptor: str) -> tuple[str, tuple[VerificationType, ...]]
 
 
 class Label:
-    """A place in a method, known once it is placed."""
+    """A place in a method. Its offset is known once the label is placed."""
 
     __slots__ = ("_first", "_frame", "_offset", "_placed", "_targeted")
 
     def __init__(self) -> None:
-        self._first: Label = self  # labels placed at one offset share the frame of the first
+        self._first: Label = self  # labels at one offset share the frame of the first of these labels
         self._frame: TypeState | None = None
         self._offset = -1
         self._placed = False
@@ -201,7 +201,7 @@ class _Switch:
 
 @dataclass(slots=True)
 class _Range:
-    """An entry of the exception table, or one that is still open."""
+    """An entry of the exception table; its end may not be placed yet."""
 
     start: Label
     end: Label
@@ -275,7 +275,7 @@ class CodeBuilder:
         if end > self._max_locals:
             self._max_locals = end
         if types[slot] == type_ and type_ is not TOP:
-            return  # the slots beside it do not change
+            return  # the slots beside this slot do not change
         if slot and _words(types[slot - 1]) == 2:
             types[slot - 1] = TOP
         types[slot] = type_
@@ -354,7 +354,7 @@ class CodeBuilder:
         effect = _EFFECTS.get(opcode)
         if effect is not None:
             if opcode in _RETURNS.values() and opcode != _RETURNS[kind_of(descriptors.parse(self._descriptor)[1])]:
-                raise self._error(f"{op.MNEMONICS[opcode]} does not return what the descriptor says")
+                raise self._error(f"{op.MNEMONICS[opcode]} does not return the type of the descriptor")
             self._pop(effect[0])
             self._push(*effect[1])
             if op.ENDS_FLOW[opcode]:
@@ -380,7 +380,7 @@ class CodeBuilder:
             raise self._error(f"{op.MNEMONICS[opcode]} takes operands, or its types cannot be tracked")
 
     def _split(self, words: int) -> list[VerificationType]:
-        """Pops whole values of ``words`` slots together."""
+        """Pops whole values that take ``words`` slots together."""
         types: list[VerificationType] = []
         while words > 0 and self._stack:
             types.insert(0, self._stack.pop())
@@ -417,7 +417,7 @@ class CodeBuilder:
             raise self._error("a method has at most 65536 local variables (JVMS §4.11)")
 
     def load(self, descriptor: str, slot: int) -> None:
-        """Pushes a local of that descriptor (a kind, ``I J F D A``, will do)."""
+        """Pushes a local of that descriptor; its kind (``I J F D A``) is enough."""
         self.local(_LOADS[kind_of(descriptor)], slot)
 
     def store(self, descriptor: str, slot: int) -> None:

@@ -14,7 +14,7 @@ OBJECT = "Ljava/lang/Object;"
 def parse(descriptor: str) -> tuple[tuple[str, ...], str]:
     """The field descriptors of the parameters and the return descriptor of a method descriptor (JVMS §4.3.3).
 
-    Raises ClassFileError when it is not one.
+    Raises ClassFileError when the text is not a method descriptor.
     """
     if descriptor[:1] != "(":
         raise ClassFileError(f"not a method descriptor: {descriptor!r}")

@@ -151,7 +151,7 @@ def _types(content: bytes, at: int, count: int) -> tuple[tuple[bytes, ...], int]
 
 
 def encode(frames: Sequence[Frame], initial: tuple[bytes, ...]) -> bytes:
-    """The content of a StackMapTable. Offsets must ascend. Raises ClassFileError when they do not."""
+    """The content of a StackMapTable. Raises ClassFileError when the offsets do not ascend."""
     out = [len(frames).to_bytes(2)]
     previous = -1
     locals_ = initial
@@ -183,7 +183,9 @@ def _encoded(delta: int, before: tuple[bytes, ...], frame: Frame) -> bytes:
 
 
 def extend(frame: Frame, first: int, types: tuple[bytes, ...]) -> Frame:
-    """The frame with ``types`` in the local variables from number ``first``; those in between hold nothing."""
+    """The frame with ``types`` in the local variables from number ``first``; the local variables in between hold
+    nothing.
+    """
     gap = first - slots(frame.locals_)
     if gap < 0:
         raise ClassFileError("a stack map frame has more locals than max_locals (JVMS §4.7.4)")
@@ -214,8 +216,8 @@ def _move_types(types: tuple[bytes, ...], instructions: Sequence[int]) -> tuple[
 def shift(content: bytes, relocation: Relocation) -> tuple[bytes, int]:
     """A StackMapTable after code was inserted, with unchanged types.
 
-    The same as decoding, moving and encoding, without the need to know the locals on entry. Also returns the new offset
-    of the last frame, -1 if there is none. Raises ClassFileError.
+    The result is the same as after decoding, moving and encoding, but the locals on entry need not be known. Also
+    returns the new offset of the last frame, -1 if there is none. Raises ClassFileError.
     """
     try:
         return _shift(content, relocation)
@@ -311,8 +313,8 @@ def extended(
 ) -> bytes:
     """A StackMapTable after code was inserted. Its frames keep ``types`` in the local variables from number ``first``.
 
-    The same as decoding, moving, extending and encoding, but frames that do not change the locals stay short.
-    ``added``: frames of the code after the method's own code. Raises ClassFileError.
+    The result means the same as after decoding, moving, extending and encoding, but frames that do not change the
+    locals stay short. ``added``: frames of the code after the method's own code. Raises ClassFileError.
     """
     try:
         return _extended(content, initial, first, types, relocation, added)

@@ -38,7 +38,7 @@ class Initialization:
     when there is none.
     ``uninitialized_returns``: reachable return instructions before which ``this`` is not initialised on all paths.
 
-    The constructor and all members raise ClassFileError when the stack of the code does not fit together.
+    The constructor and all members raise ClassFileError when the operand stacks of the code contradict each other.
     """
 
     def __init__(self, code: Code, bytecode: Bytecode, pool: ConstantPool) -> None:
@@ -213,7 +213,9 @@ class _Flow:
         return depth, 0 if initialized else stack, 0 if initialized else locals_, initialized
 
     def _effect(self, at: int, opcode: int) -> tuple[int, int]:
-        """The slots that the instruction pops, 0 where the change of the depth is enough; and this change."""
+        """The number of slots that the instruction pops, and the change of the depth. If the change alone is enough,
+        the number is 0.
+        """
         change = op.STACK_CHANGES[opcode]
         if change is not None:
             return 0, change

@@ -1,7 +1,7 @@
 """The code that was woven into a method: the attribute ``btpy.Inserted`` of a Code attribute.
 
 If several sessions weave a class, their weavers run one after the other. None of them may treat the inserted code of
-another as code of the program. The JVM passes over attributes that it does not know (JVMS §4.7.1)::
+another as code of the program. The JVM ignores attributes that it does not know (JVMS §4.7.1)::
 
     u4 checksum        CRC-32 of the code; a tool that changes code and copies unknown attributes leaves a wrong one
     u2 count

@@ -48,9 +48,10 @@ class Operation(NamedTuple):
     """One instruction. ``end`` is the offset after it.
 
     ``owner``: the type in the instruction: the class of a call or field, the type of CAST and INSTANCE_OF, the element
-    type of arrays; empty for the others. The instruction alone does not distinguish ``byte`` from ``boolean`` elements
-    (``B``), or references of different types (``Object``). ``name`` and ``descriptor``: of calls and fields.
-    ``operands``: the types that it pops, the deepest first. ``result``: ``V`` when there is none.
+    type of arrays; empty for other operations. The instruction alone does not distinguish ``byte`` from ``boolean``
+    elements (``B``), or references of different types (``Object``). ``name`` and ``descriptor``: the member of a call
+    or field access. ``operands``: the types that the instruction pops, the deepest first. ``result``: the type that it
+    pushes, or ``V``.
     """
 
     at: int
@@ -95,7 +96,7 @@ def operations(bytecode: Bytecode, pool: ConstantPool) -> Iterator[Operation]:
 
 
 def operation_at(code: bytes, at: int, pool: ConstantPool) -> Operation:
-    """The operation of the instruction at ``at``. Raises ClassFileError when it has none."""
+    """The operation of the instruction at ``at``. Raises ClassFileError when the instruction is no operation."""
     opcode = code[at]
     kind = _KINDS.get(opcode)
     if kind is None:
@@ -164,7 +165,7 @@ def line_starts(code: Code, bytecode: Bytecode) -> list[tuple[int, int]]:
     last = None
     for at, line in code.lines:
         if line != last and at in starts:
-            if out and out[-1][0] == at:  # two rows for one instruction: a stack trace shows the last one
+            if out and out[-1][0] == at:  # two rows for one instruction: a stack trace shows the line of the last row
                 out.pop()
             out.append((at, line))
         last = line

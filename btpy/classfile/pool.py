@@ -30,7 +30,7 @@ METHOD_TYPE = 16
 DYNAMIC = 17
 INVOKE_DYNAMIC = 18
 
-#: Bytes of an entry with its tag; 0: undefined tag, Utf8 is 3 and its bytes.
+#: The number of bytes of an entry with its tag; 0: undefined tag. The bytes of a Utf8 text come after these 3 bytes.
 _SIZES = bytes((0, 3, 0, 5, 5, 9, 9, 3, 3, 5, 5, 5, 5, 0, 0, 4, 3, 5, 5, 3, 3)) + bytes(235)
 
 MemberKey = tuple[int, str, str, str]
@@ -59,7 +59,7 @@ def _utf8_of(text: str) -> bytes:
 
 class _Texts(dict[int, str]):
     """The texts of Utf8 entries of a class file by their indexes, decoded on first use. Reading a class uses a few of
-    them, the names of attributes, many times.
+    these texts, the names of attributes, many times.
     """
 
     __slots__ = ("_data", "_starts")
@@ -137,7 +137,7 @@ class ConstantPool:
         return pool, at
 
     def growable_copy(self) -> ConstantPool:
-        """A pool that begins with the entries of this one and grows independently."""
+        """A pool that begins with the entries of this pool and grows independently."""
         pool = ConstantPool()
         pool._data = self._data
         pool._starts = self._starts

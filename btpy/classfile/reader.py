@@ -329,8 +329,9 @@ def _code(attribute: Attribute, pool: ConstantPool) -> Code:
 
 
 def rows_of(content: bytes, width: int) -> array[int]:
-    """The ``u2`` items of a table with ``width`` items in a row. The table begins with the number of its rows
-    (JVMS §4.7.12 and others). Raises ClassFileError if its length does not match this number."""
+    """The ``u2`` items of a table with ``width`` items in each row. The table begins with the number of its rows (JVMS
+    §4.7.12 and others). Raises ClassFileError if its length does not match this number.
+    """
     rows = array("H", content[2 : len(content) & ~1])
     if sys.byteorder == "little":
         rows.byteswap()

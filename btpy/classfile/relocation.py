@@ -118,7 +118,7 @@ def _laid_out(
         if grower is None:
             out += code[last:point]
         else:
-            # No point is inside an instruction, so the code before it is the rest of the piece.
+            # The piece ends with the instruction that grows, because no point is inside an instruction.
             out += code[last:grower]
             out += _widened(code[grower]) if grower in widened else _aligned(code[grower:point], grower, len(out))
         last = point

@@ -60,7 +60,7 @@ class SourceMap:
 
     def numbers(self, lines: range, among: Iterable[int]) -> list[int]:
         """The line numbers in ``among`` that come from ``lines`` of the source. If the map has no lines of the source,
-        the source is generated; then ``lines`` are those of any file.
+        the source is generated; then ``lines`` are lines of any original file.
         """
         is_named = self.source in self.files
         entries = []

@@ -1,17 +1,17 @@
 """The types of local variables and of the operand stack before an instruction (JVMS §4.10).
 
 Each instruction is one step over types, which are written as field descriptors: ``I`` for everything that is an ``int``
-to the JVM, ``Ljava/lang/String;``, ``[Z``.  Besides them a slot may hold
+to the JVM, ``Ljava/lang/String;``, ``[Z``. Instead of a type, a slot may hold
 
 - ``""``: the second half of the ``long`` or ``double`` before it,
 - ``NULL``, ``THIS`` (uninitialised), ``ADDRESS`` (of a ``jsr``),
 - an ``int``: the offset of the ``new`` that made an object whose constructor has not returned,
 - ``None``: unusable.
 
-With a StackMapTable the flow is one straight walk: the table has the types at all joins of paths.  Without one (class
-files older than version 50, and boot classes as HotSpot passes them) it is a work list over all paths. Where paths join
-with different types, a reference is an ``Object`` and other values are unusable.  Types only become less precise, so
-the analysis ends.
+With a StackMapTable the flow is one straight walk: the table has the types at all joins of paths.  Without a
+StackMapTable (class files older than version 50, and boot classes as HotSpot passes them) it is a work list over all
+paths. Where paths join with different types, a reference is an ``Object`` and other values are unusable.  Types only
+become less precise, so the analysis ends.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def is_reference(value: Value) -> bool:
 def states(file: ClassFile, method: Member, bytecode: Bytecode, positions: Collection[int]) -> dict[int, State]:
     """The states before the instructions at ``positions``, without unreachable ones.
 
-    Raises ClassFileError when the stack does not fit together. Nothing is added to the pool.
+    Raises ClassFileError when the operand stacks contradict each other. Nothing is added to the pool.
     """
     code = method.code
     if code is None or not positions:
@@ -108,8 +108,8 @@ def frame_at(
     class_name: str,
     pool: ConstantPool,
 ) -> Frame:
-    """The frame at an instruction that has none. ``declared_frames``: the frames of the method; ``initial``: its locals
-    on entry.
+    """The frame at an instruction without a frame of its own. ``declared_frames``: the frames of the method;
+    ``initial``: its locals on entry.
 
     Between two frames there are no jump targets, so no paths join. A conditional jump that was widened needs this: the
     instruction after it has become a jump target. Classes of the types that the frame names are added to the pool.

@@ -111,7 +111,7 @@ NAME: a pid, part of the main class, jar or -Dbtpy.name, or pod/NAME.
 Ctrl-C ends a run and puts everything back.
 """
 
-_JVMS_SHOWN = 5  # the remaining lines on a screen of 24
+_JVMS_SHOWN = 5  # the remaining lines on a screen of 24 lines
 
 
 def first_contact() -> Iterator[str]:

@@ -82,7 +82,7 @@ def run(arguments: Arguments, console: Console) -> int:
             for number, handler in handlers.items():
                 signal.signal(number, handler)
     if sessions:
-        raise LeftBehind(f"these did not end in {_ENDING_SECONDS:.0f} s: {', '.join(sessions)}")
+        raise LeftBehind(f"these sessions did not end in {_ENDING_SECONDS:.0f} s: {', '.join(sessions)}")
     return 0
 
 

@@ -1,7 +1,7 @@
 """``-d STAGE``: shows the result of each stage for a script, on standard error.
 
-The stages: its tree, the tree with its libraries, the checked program, the plan, handlers and woven methods as
-bytecode, the reports of the agent, every message.
+The stages: the tree of the script, the tree with its libraries, the checked program, the plan, handlers and woven
+methods as bytecode, the reports of the agent, every message.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ com.acme.shop.PricingEngine::quote @return when duration > 20ms {
   print(f"{arg0:<10} {retval} in {duration}");
 }
 
-// Refused payments: the exception, and who asked.
+// Refused payments: the exception, and its stack.
 com.acme.shop.PaymentGateway::charge @throw {
   print(f"{typeof(exception)}: {message(exception)}");
   print(stack(exception, 3));
@@ -121,7 +121,7 @@ def _java() -> str:
 
 
 def _ready(shop: TextProcess) -> int:
-    """The pid, once the shop serves requests: it prints ``ready port=… pid=…`` then."""
+    """The pid, once the shop serves requests. The shop then prints ``ready port=… pid=…``."""
     from btpy.errors import BtpyError
 
     assert shop.stdout is not None

@@ -56,14 +56,14 @@ PROMETHEUS_OPTIONS = (
     Option(("--prometheus-token-file",), "the file of the token that a scrape must have", "FILE"),
     Option(("--prometheus-cert-file",), "serve HTTPS with this certificate in PEM format", "FILE"),
     Option(("--prometheus-key-file",), "the key of the certificate, if it is in a file of its own", "FILE"),
-    Option(("--prometheus-client-ca-file",), "refuse clients without a certificate that one of these signed", "FILE"),
+    Option(("--prometheus-client-ca-file",), "refuse clients without a certificate of a CA in this file", "FILE"),
 )
 
 RECORD_OPTIONS = (Option(("--record",), "also write a recording, for btpy replay", "FILE.btz"),)
 
 
 class Channel(NamedTuple):
-    """Takes the recordings of a run on one of several hosts. ``host``: its name at the client."""
+    """Takes the recordings of a run on one of several hosts. ``host``: the name that the client uses for the host."""
 
     host: str
     stream: StreamWriter
@@ -126,7 +126,7 @@ class Destination(NamedTuple):
             stream.abandon()
 
     def tell(self, outline: Outline, console: Console) -> None:
-        """Tells the user which results an export, or a file of one shape, leaves out. Raises UsageError."""
+        """Tells the user which results an export, or a file with fixed columns, leaves out. Raises UsageError."""
         if self.export is not None or self.exposition is not None:
             from btpy.output.map_series import NOT_EXPORTED
 
@@ -292,8 +292,8 @@ def _check_options(format_: Format, *, append: bool, rotate: bool, compress: boo
 
 
 def _outputs(outputs: Sequence[str]) -> tuple[str | None, str | None, Path | None]:
-    """The file, the URL of an export, and the directory of Parquet files. Raises UsageError for two of a kind, and for
-    a URL that cannot be used.
+    """The file, the URL of an export, and the directory of Parquet files. Raises UsageError for two destinations of one
+    kind, and for a URL that cannot be used.
     """
     exports: list[str] = []
     directories = [output for output in outputs if is_parquet(output)]
@@ -364,7 +364,7 @@ def _rotation(text: str) -> Rotation:
 
 
 def _check_writable(path: Path) -> None:
-    """Raises OutputError. Raises the errors of opening the file early, without changing the file."""
+    """Raises OutputError. Finds the errors that opening the file would raise, without changing the file."""
     if path.is_dir():
         raise OutputError(f"cannot write {path}: is a directory", help=["name a file in it"])
     if not path.parent.is_dir():

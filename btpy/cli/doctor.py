@@ -19,8 +19,8 @@ COMMAND = Command(
     usage=("doctor PID|NAME [--json]",),
     summary="test every step of attaching to a JVM",
     about=(
-        "Tests each step of an attach in order, first from outside, then with the agent: what it found, what stands\n"
-        "in the way and what to do about it. One probe that does nothing runs; no class is changed.\n"
+        "Tests each step of an attach in order, first from outside, then with the agent. Shows what each step\n"
+        "found, the obstacle and its remedy. One probe that does nothing runs; no class is changed.\n"
         "Exit code 0: it can be traced, 3: a step failed."
     ),
     options=(

@@ -1,5 +1,5 @@
 """``btpy --hosts HOSTS NAME FILE``: one script in the JVMs of several hosts, through the user's own ssh. Each host can
-fail, stall or vanish alone. This side merges their results, as for several JVMs of one machine.
+fail, stall or vanish alone. The client merges their results, as for several JVMs of one machine.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ _OWN = (
     *("prometheus_token_file", "prometheus_cert_file", "prometheus_key_file", "prometheus_client_ca_file"),
     *("allow", "secret", "no_redact", "frameworks", "with", "color", "no_unicode"),
 )
-"""The options that this side needs, or that travel with the script."""
+"""The options that the client needs, or sends with the script."""
 
 _POLL = 0.1  # seconds between checks of the clock and of signals
 _UNTIL_INTERVAL = 0.25  # seconds between two readings of maps on a host, for --until
-_KEPT_INTERVAL = 2.0  # the same for maps that are not shown, because a host may vanish
+_KEPT_INTERVAL = 2.0  # seconds between two readings of maps that are not shown, because a host may vanish
 _STATUS_OF_SSH = 255  # the exit status of ssh itself, when it has no connection
 _ENDING_SECONDS = 15.0  # seconds to wait for hosts that do not answer at the end
 
@@ -138,7 +138,9 @@ def _request(host: str, program: Program, words: Sequence[str]) -> bytes:
 
 
 class _Target:
-    """A JVM on a host. ``ending``: its end, once it has arrived; ``read``: the time when its maps were read last."""
+    """A JVM on a host. ``ending``: the message of its end, once it has arrived; ``read``: the time when its maps were
+    read last.
+    """
 
     def __init__(self, host: str, playback: Playback, record: Path | None, compress: bool) -> None:
         self.host = host
@@ -210,7 +212,7 @@ class HostsRun:
         self._ready: set[str] = set()  # hosts whose probes are in
         self._together: FinalMaps | None = None
         self._latest = Shares()
-        self._reason = ""  # the reason why this side has asked for the end
+        self._reason = ""  # the reason why the client has asked for the end
         self._patience_ends = float("inf")
         self._is_told = False  # whether the user has seen that the first probes are in
         self._exporters: tuple[Exporter, ...] = ()
@@ -338,7 +340,8 @@ class HostsRun:
         for host in self._hosts.remaining:
             self._problems[host] = f"did not end within {_ENDING_SECONDS:.0f} s"
             self._console.of(host).warning(
-                f"the {self._what} {self._problems[host]}; its btpy takes the probes out when it sees that nobody reads"
+                f"the {self._what} {self._problems[host]}; "
+                "its btpy takes the probes out when it sees that the client is gone"
             )
             for report in self._hosts.leave(host):
                 self._take(report)
@@ -423,7 +426,7 @@ class HostsRun:
             played.show(wall_nanos, item)
 
     def _share(self, target: _Target, contents: Sequence[MapContent] | None) -> None:
-        """Adds the maps of a target at its end. None: it could not send them, so the latest contents count."""
+        """Adds the maps of a target at its end. None: the target could not send them, so the latest contents count."""
         played, together = target.played, self._together
         assert played is not None
         assert together is not None

@@ -49,7 +49,9 @@ class RunTest:
 
 
 def results(script: Path, arguments: Arguments) -> Iterator[tuple[str, str]]:
-    """The title of each test of a script, and its failure; an empty text: it passes. Raises UsageError, ScriptError."""
+    """The title of each test of a script, and its failure; the text is empty if the test passes. Raises UsageError,
+    ScriptError.
+    """
     specification = script.with_suffix(".test.toml")
     classes, runs = read_tests(specification)
     for number, test in enumerate(classes, 1):

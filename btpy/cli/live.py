@@ -36,7 +36,7 @@ USUAL_INTERVAL = 1.0
 """Seconds between two readings of the maps, for a script that shows nothing itself."""
 
 _PRINTING = (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.MAP, TemplateKind.PLOT, TemplateKind.TABLE)
-_REMEMBERED_TURNS = 5  # turns during which the end of the connection may arrive
+_REMEMBERED_TURNS = 5  # the end of the connection may arrive some turns after a pause
 _KEY_SECONDS = 0.05  # seconds between two readings of the keyboard
 _STALE_SECONDS = 1.0  # seconds after which the clock and the counts below the maps are redrawn
 _REST = 10  # reading maps may use this fraction (1/n) of a processor
@@ -54,10 +54,11 @@ def prints_by_itself(outline: Outline) -> bool:
 
 
 class Terms(NamedTuple):
-    """The settings of the live display. ``interval``: seconds between two looks at its maps, None: never.
+    """The settings of the live display. ``interval``: seconds between two readings of the maps, None: never.
     ``in_place``: whether maps are shown as a view, if there is an interval; ``keys``: btpy reads the keys of the
-    terminal; ``pausable``: its output is for people, so the user may pause it; ``fresh``: its maps were empty when it
-    began; ``level``: the present level; ``levels``: the highest level of its probes."""
+    terminal; ``pausable``: the output is for people, so the user may pause it; ``fresh``: the maps were empty when the
+    run began; ``level``: the present level; ``levels``: the highest level of the probes.
+    """
 
     style: Style
     interval: float | None = None
@@ -142,7 +143,7 @@ class Live:
 
     @property
     def absent(self) -> float:
-        """The longest time between two of the last turns, in seconds: long when the process was stopped."""
+        """The longest pause between the latest turns, in seconds. The pause is long when the process was stopped."""
         return max(*self._pauses, time.monotonic() - self._last_turn)
 
     def turn(self) -> None:

@@ -174,7 +174,7 @@ def _probe_at(pattern: str) -> Source:
 
 
 def _expanded(pattern: str, session: BaseSession) -> str | None:
-    """The loaded classes that an abbreviation means. Raises UsageError where that may be several."""
+    """The pattern without its abbreviation; None: no loaded class fits. Raises UsageError if several classes fit."""
     from btpy.completion.classes import ClassIndex, LoadedType, expanded
 
     return expanded(pattern, ClassIndex(map(LoadedType.of, session.classes.all().classes)))

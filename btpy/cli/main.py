@@ -17,8 +17,9 @@ ENTERED_NS = time.monotonic_ns()
 """The time when Python had started, for the timeline."""
 
 YOUNG_OBJECTS = 200_000
-"""New objects before Python looks for cycles. The imports alone create so many that looking after each 700 takes a
-tenth of the time to the first event, and they leave no cycles."""
+"""The number of new objects after which Python looks for cycles. The imports alone create so many objects that a search
+after each 700 takes a tenth of the time to the first event. The imports leave no cycles.
+"""
 
 EXIT_INTERNAL = 1
 EXIT_INTERRUPTED = 130
@@ -60,7 +61,7 @@ def open_standard_descriptors() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, mode)  # uses the lowest free number, which is this one
+            os.open(os.devnull, mode)  # gets the lowest free number, which is `descriptor`
 
 
 def _run(words: list[str], console: Console) -> int:

@@ -23,8 +23,9 @@ class Contributor(Protocol):
 
 
 class FinalMaps:
-    """The maps of several targets, when these end. ``first``: the context of one of them. ``writer``: creates the
-    writer of merged maps, for the given table of stacks; None: there is one target, which writes its own maps.
+    """The maps of several targets, each read at the end of its target. ``first``: the context of one target.
+    ``writer``: creates the writer of merged maps, for the given table of stacks; None: there is one target, which
+    writes its own maps.
     """
 
     def __init__(self, first: Context, writer: Callable[[StackTable], Writer] | None) -> None:
@@ -52,8 +53,9 @@ class FinalMaps:
         self._write(shares, shares.unmerged)
 
     def end(self) -> None:
-        """Writes the maps that are due at the end. ``@OnEnd`` decides how its own maps are printed. Raises
-        OutputError."""
+        """Writes the maps that are due at the end. Maps that ``@OnEnd`` prints have the form of this print. Raises
+        OutputError.
+        """
         if self._writer is None:
             return
         for template, shares in self._printed_at_end.items():
@@ -79,7 +81,7 @@ class FinalMaps:
 class MergedMaps(FinalMaps):
     """``running``: the targets. Some may end during the run. ``writer``: as in :class:`FinalMaps`.
 
-    If a target has ended, its next turn reports it.
+    If a target has ended, the next turn of the target reports its end.
     """
 
     def __init__(self, runs: Sequence[TargetRun], writer: Callable[[StackTable], Writer] | None) -> None:

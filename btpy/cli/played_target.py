@@ -39,9 +39,9 @@ class Span(NamedTuple):
 
 
 class PlayTerms(NamedTuple):
-    """The settings that all targets share. ``hits``: the number of prints and events to show for each; 0: all; None: as
-    many as in its run. ``rate``: of --rate. ``several``: there are several targets; ``of_hosts``: whether the targets
-    are on several hosts. ``console``: for messages of the targets.
+    """The settings that all targets share. ``hits``: the number of prints and events to show for each target; 0: all;
+    None: as many as in its run. ``rate``: of --rate. ``several``: there are several targets; ``of_hosts``: whether the
+    targets are on several hosts. ``console``: for messages of the targets.
     """
 
     where: Destination
@@ -61,8 +61,8 @@ class PlayTerms(NamedTuple):
 
 
 class PlayedTarget:
-    """``host``: its name in a run on several hosts. ``moments``: the maps that were shown before the end;
-    ``latest``: the maps of the last reading, by their ids; ``last``: the maps at the end, once it was shown.
+    """``host``: the name of the host in a run on several hosts. ``moments``: the maps that were shown before the end;
+    ``latest``: the maps of the last reading, by their ids; ``last``: the maps at the end, once the end was shown.
     """
 
     def __init__(self, playback: Playback, host: str | None, terms: PlayTerms) -> None:

@@ -45,7 +45,7 @@ def words(step: Step, seconds: float) -> str:
 
 @contextmanager
 def reported(progress: Progress, console: Console, process: JvmProcess) -> Iterator[None]:
-    """While the block runs, reports its progress, and the part of the time for which ``process`` is the cause."""
+    """While the block runs, reports its progress, and whether a stopped ``process`` delays it."""
     if console.verbosity < 0:
         yield
         return

@@ -21,7 +21,7 @@ _TAKEN = {
     *("I", "allow", "attach", "budget", "color", "no_redact", "no_unicode", "quiet", "repl_script", "secret", "utc"),
     "with",
 }
-_INSTEAD = {"verbose": "btpy doctor PID tells every step of an attach"}
+_INSTEAD = {"verbose": "btpy doctor PID shows every step of an attach"}
 
 
 def run(arguments: Arguments, console: Console) -> int:

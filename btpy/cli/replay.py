@@ -28,7 +28,7 @@ COMMAND = Command(
     summary="show what was recorded, in any format",
     about=(
         "Shows a recording (btpy PID FILE.bt -o run.btz) as the run would have shown it: every event, the maps, the\n"
-        "errors of probes. No JVM is needed. A recording that was cut off is shown as far as it goes.\n"
+        "errors of probes. No JVM is needed. A recording that was cut off is shown up to this point.\n"
         "Several recordings of one script are shown together: events in the order of their times, and merged maps.\n"
         "Lines of -f ndjson become other formats too; they do not say which numbers are durations."
     ),

@@ -80,7 +80,8 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _wait(launching: Launching, console: Console) -> int:
-    """The exit status of the program, in the form of a shell. It also gets Ctrl-C, and handles it itself."""
+    """The exit status of the program, in the form of a shell. Ctrl-C also reaches the program, which handles it itself.
+    """
     import signal
 
     from btpy.children import TimeoutExpired

@@ -51,10 +51,10 @@ Reachable = Union[Connecting, "Launching", PulledSession]
 
 
 class RunLoop:
-    """``targets``: attaches and launches in progress, or one joined session (``program``: None means it has its own).
-    If one of several targets fails, the user gets a message and the others go on; ``failures``: the number of failures
-    so far.
-    ``companion``, ``watching``: of a run on one target."""
+    """``targets``: attaches and launches in progress, or one joined session; ``program`` is None for a joined session,
+    which has its own program. If one of several targets fails, the user gets a message and the other targets go on.
+    ``failures``: the errors so far. Only a run on one target has a ``companion`` or is ``watching`` a file.
+    """
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ class RunLoop:
         )
 
     def _fail(self, pid: int, error: BtpyError) -> None:
-        """If it is the only target, raises the error."""
+        """Reports the error of a target. Raises the error if there is no other target."""
         if self._alone:
             raise error
         self._failures.append(error)
@@ -252,7 +252,7 @@ class RunLoop:
                 run.read_for_export(due)
 
     def _why_all(self, deadline: float) -> str:
-        """The reason for all to end; empty: none."""
+        """The reason why all targets must end; empty: there is none."""
         if self._signals.stop is not None:
             return "interrupt"
         until = self._until
@@ -331,7 +331,7 @@ class RunLoop:
                 pass  # all classes are restored
             except LeftBehind:
                 if reason == "reader-gone":
-                    raise  # report this error: a closed reader is not an error
+                    raise  # only this error counts: it is no error that the reader has closed the output
 
     def _lost(self, one: TargetRun, error: TargetGone, absent: float) -> None:
         """``absent``: seconds for which btpy itself was stopped."""

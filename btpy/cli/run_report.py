@@ -88,8 +88,9 @@ class RunReport:
 
     @property
     def _unimportant(self) -> tuple[RefusalReason, ...]:
-        """The reasons that the report omits. The user has not written the probes of a drawing, so for them the report
-        omits also the core classes that they name."""
+        """The reasons that the report omits. The user has not written the probes of a drawing, so the report also omits
+        the core classes that these probes name.
+        """
         return _UNIMPORTANT if self._drawing is None else (*_UNIMPORTANT, RefusalReason.PROTECTED)
 
     def _warn(self, diagnostics: Sequence[Diagnostic]) -> None:
@@ -157,8 +158,8 @@ class RunReport:
         return self._presenter.reports(self.accounts, list(self._session.context.sites.values()))
 
     def summarize(self, restoration: Restoration | None, stays: str = "") -> None:
-        """Show the end of the run. ``restoration``: None means the target could not report it. ``stays``: a text about
-        a session that continues.
+        """Show the end of the run. ``restoration``: None means the target could not report its restoration. ``stays``:
+        a text about a session that continues.
         """
         console, presenter, program = self._console, self._presenter, self._program
         presenter.show_remaining_errors()

@@ -54,7 +54,7 @@ PUSH = Option(
 )
 REMOTE_PYTHON = Option(("--remote-python",), "the command of Python that runs the btpy of --push (python3)", "COMMAND")
 SSH = Option(("--ssh",), "the command of ssh for --hosts, such as 'ssh -F FILE -J JUMP' (ssh)", "COMMAND")
-FAN_OUT = Option(("--fan-out",), "hosts or pods that connect and attach at a time (32)", "N")
+FAN_OUT = Option(("--fan-out",), "how many hosts or pods connect and attach at a time (32)", "N")
 _NEEDS = {
     SSH: {"hosts"},
     KUBECTL: {"pods"},
@@ -76,13 +76,13 @@ COMMAND = Command(
     summary="trace a running JVM",
     about=(
         "NAME is a part of the main class, the jar or -Dbtpy.name that only one JVM has; or container/ID, the\n"
-        "beginning of the id of its container; or pod/NAME. Standard output is the script's alone. Ctrl-C ends the\n"
-        "tracing and puts every class back; a second one leaves that to the agent.\n"
+        "beginning of the id of its container; or pod/NAME. Only the output of the script goes to standard output.\n"
+        "Ctrl-C ends the tracing and puts every class back; a second Ctrl-C leaves this to the agent.\n"
         "Parameters of the script are given as --name VALUE; btpy help FILE lists them."
     ),
     options=(
         TEXT,
-        Option(("--all",), "trace every JVM that NAME fits: what they print has the pid, maps are merged"),
+        Option(("--all",), "trace every JVM that NAME fits: each line has the pid, and maps are merged"),
         HOSTS,
         PODS,
         KUBECTL,
@@ -101,9 +101,9 @@ COMMAND = Command(
         *RECORD_OPTIONS,
         Option(("--until",), "end when this holds, such as '@n > 1000'; for maps with keys: for any key", "EXPR"),
         Option(("--sample",), "fire only for a part of the hits: 1/100, 5%, 50/s (overrides @Sample)", "RATE"),
-        Option(("--max-methods",), "most methods that one probe may match (default 500, or its max=)", "N"),
+        Option(("--max-methods",), "at most so many methods for one probe (default 500, or its max=)", "N"),
         Option(
-            ("--max-classes",), "most classes that one probe may match (default: limited by --max-methods only)", "N"
+            ("--max-classes",), "at most so many classes for one probe (default: limited by --max-methods only)", "N"
         ),
         Option(("-i", "--interval"), "show all maps each time: on a terminal in place (0: only at the end)", "5s"),
         Option(

@@ -1,7 +1,7 @@
 """Lines at the bottom of a terminal that are redrawn, while other output scrolls above them.
 
 The cursor rests where the lines begin. A terminal keeps the cursor at this position when its window is resized, whether
-it rewraps or cuts rows. So the lines are always drawn over themselves. Other output is written at this position,
+it rewraps or cuts rows. So btpy always draws new lines over the old lines. Other output is written at this position,
 followed by the lines, in one write, so nothing flickers.
 """
 
@@ -43,7 +43,7 @@ class Screen:
     @property
     def size(self) -> tuple[int, int]:
         """The usable columns and lines. One column less than the terminal has, because terminals differ in the last
-        one.
+        column.
         """
         try:
             size = os.get_terminal_size(self._descriptor)
@@ -77,7 +77,7 @@ class Screen:
 
     def _drawing(self) -> bytes:
         """The control sequences that draw the lines from the cursor on, and put the cursor back. If the lines were made
-        for a larger window, it draws only those that fit; they will soon be made again.
+        for a larger window, it draws only the lines that fit; the caller soon makes them again.
         """
         lines = self._lines[: self.size[1]]
         rows = "\r\n".join(f"{line}{_ERASE_RIGHT}" for line in lines)

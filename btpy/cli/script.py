@@ -117,7 +117,7 @@ def compile_source(
     """The checked program; ``arguments``: the search path for libraries and the values of parameters; ``classes``:
     facts about the traced program for messages; ``earlier``: the program that it extends.
 
-    Raises ScriptError for an error in it, UsageError when it is empty and for unfit parameters.
+    Raises ScriptError for an error in the program, and UsageError for an empty program and for wrong parameters.
     """
     if not source.text.strip():
         raise UsageError(f"{source.name} is empty", help=[f"an example: {EXAMPLE}"])

@@ -33,14 +33,14 @@ def text(report: Report, selection: Wanted, unicode: bool) -> Iterator[str]:
     slowest = f"; the slowest took {duration(report.slowest)}" if report.requests else ""
     yield f"{counted(report.requests, 'request')} in {seconds}, {grouped(report.slow)} longer than {over}{slowest}"
     if not report.requests and selection.of:
-        yield f"  no method was called that --of names; this shows what it matches: btpy ls PID '{selection.of[0]}'"
+        yield f"  no method that --of names was called; its methods are shown by: btpy ls PID '{selection.of[0]}'"
     elif not report.requests:
         yield (
             "  btpy knows the requests of Tomcat, Jetty and the JDK's server;"
             " --of CLASS::METHOD follows the calls of a method"
         )
     elif not report.trees:
-        yield f"  --over {_shorter(report.slowest)} would show some"
+        yield f"  --over {_shorter(report.slowest)} would show some requests"
     if report.skipped:
         yield (
             f"  the budget left {grouped(report.skipped)} hits out, so requests and parts of them can be missing:"

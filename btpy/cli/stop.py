@@ -18,8 +18,8 @@ COMMAND = Command(
     usage=("stop PID|NAME SESSION", "stop PID|NAME --all"),
     summary="end a session that was left running",
     about=(
-        "Ends a session that was left with -x or --keep, whoever has joined it: the probes come out, its last events\n"
-        "and its maps are printed, and every class is as it was."
+        "Ends a session that was left with -x or --keep, even if a client has joined it: the probes come out, its\n"
+        "last events and its maps are printed, and every class is as it was."
     ),
     options=(
         Option(("--all",), "end all unattended sessions; sessions that end with their client stay"),

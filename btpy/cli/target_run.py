@@ -102,7 +102,7 @@ class TargetRun:
         self._id: str | None = None  # the id of the session, if it continues without this client
 
     def begin(self, program: Program | None, file: ChunkWriter | None, signals: Signals) -> None:
-        """Puts the probes of ``program`` in; None: it was joined. ``file``: the file of a recording."""
+        """Puts the probes of ``program`` in; None: the session was joined. ``file``: the file of a recording."""
         session, console, settings = self.session, self.console, self._settings
         if session.target.agent_build != agent_build():
             console.warning(_OTHER_AGENT)
@@ -207,7 +207,7 @@ class TargetRun:
             self._show_backlog()
         if self._recorder is not None:
             self._recorder.flush()
-        self._stream.flush()  # output that is due at a time
+        self._stream.flush()  # output that is due now
         self._report.show_findings()
         return self._why_over()
 
@@ -222,8 +222,9 @@ class TargetRun:
         return "" if self._companion is None else self._companion.turn(self.session, self.console)
 
     def _take(self, message: Message) -> None:
-        """Records a message and shows it. If the run only records, it handles only the messages on which this side must
-        act."""
+        """Records a message and shows it. If the run only records, it handles only the messages to which this client
+        must react.
+        """
         if self._recorder is not None:
             self._recorder.message(message)
         records_only = self._settings.destination.silent and not self._exports and self._settings.hits is None
@@ -362,7 +363,7 @@ class TargetRun:
         )
         if any(isinstance(probe.attachment, EndAttachment) for probe in self.program.active):
             self.console.say(
-                f"@OnEnd runs at btpy stop; if the session ends by itself after {ttl}, what it prints is lost"
+                f"@OnEnd runs at btpy stop; if the session ends by itself after {ttl}, its output is lost"
             )
         return contents
 
@@ -382,7 +383,8 @@ class TargetRun:
 
     def mute(self) -> None:
         """The output cannot be written any more: from here on nothing is shown, and a recording beside it goes on.
-        :meth:`leave` and :meth:`stay` may be called again if this interrupted them."""
+        :meth:`leave` and :meth:`stay` may be called again if the failed output interrupted them.
+        """
         with contextlib.suppress(OutputError):
             self._close_writer()
         self.showing.mute()

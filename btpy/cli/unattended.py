@@ -56,7 +56,7 @@ def ttl_of(arguments: Arguments) -> float:
 
 
 def name_of(arguments: Arguments) -> str:
-    """Empty if there is none. Raises UsageError."""
+    """The value of --name, or an empty text. Raises UsageError."""
     name = arguments.text("name") or ""
     if len(name) > 100 or not name.isprintable():
         raise UsageError("--name takes up to 100 printable characters")

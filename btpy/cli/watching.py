@@ -72,7 +72,7 @@ class Watching:
         versions: list[_Version] = []
         for target in targets:
             with target.noticing():
-                console = self._console  # errors of the script itself concern no single target
+                console = self._console  # an error of the script itself does not belong to one target
                 try:
                     version = self._compiled(target, warn=not versions)
                     console = target.console

@@ -1,7 +1,7 @@
 """From planned methods to the plan of the weaver: every bound probe becomes handler classes and advice.
 
-A probe at RETURN and THROW is bound twice but computes its entry values and its depth once: both share the frame
-locals.
+A probe at RETURN and THROW is bound twice but computes its entry values and its depth once: the two bindings share the
+frame locals.
 """
 
 from __future__ import annotations
@@ -69,9 +69,10 @@ class AdvisedClass:
 
 
 class _AtEnds(NamedTuple):
-    """The advice for methods in which the same probes have the same bindings, and none is at an instruction.
+    """The advice for methods in which the same probes have the same bindings, and no probe is at an instruction.
 
-    ``planned``: the plan of the first method. This reference keeps the bound probes alive, so no other gets their id.
+    ``planned``: the plan of the first method. This reference keeps the bound probes alive, so no other object gets
+    their id.
     """
 
     planned: tuple[PlannedAdvice, ...]

@@ -81,7 +81,7 @@ class Emitter:
         self._begin_slot = self._entry_slot + guarded
         self._words_slot = self._begin_slot + 2
         self._next = self._words_slot + 1
-        self.admitted_by_run = False  # whether a run of 0 means that it was not admitted
+        self.admitted_by_run = False  # whether a state of 0 means that the run was not admitted
         self._weight_slot: int | None = None
         self._variables = [(self.allocate(descriptor), descriptor) for descriptor in variables]
 

@@ -54,15 +54,14 @@ from btpy.model.types import ANY, BOOLEAN, DOUBLE, DURATION, INT, LONG, STRING, 
 
 _STRING_DESCRIPTOR = "Ljava/lang/String;"
 
-_MOST_KEYS = 4096  # that `keys(@m)` gives
+_MOST_KEYS = 4096  # the maximum number of keys that `keys(@m)` gives
 
-# The opcodes for int. The next opcode is the one for long. The third opcode after it is the one for double, if the
-# operation accepts doubles.
+# The opcodes for int. Add 1 for the opcode for long, and 3 for the opcode for double, if the operation accepts doubles.
 _ARITHMETIC = {"+": op.IADD, "-": op.ISUB, "*": op.IMUL, "/": op.IDIV, "%": op.IREM}
 _BITS = {"&": op.IAND, "|": op.IOR, "^": op.IXOR}
 _SHIFTS = {"<<": op.ISHL, ">>": op.ISHR, ">>>": op.IUSHR}
 
-# The jumps if the comparison is true: against zero, of two ints; and the opposite operator.
+# The opcode that jumps if an int compares so with zero, the opcode for two ints, and the opposite operator.
 _COMPARISONS = {
     "==": (op.IFEQ, op.IF_ICMPEQ, "!="),
     "!=": (op.IFNE, op.IF_ICMPNE, "=="),
@@ -425,7 +424,7 @@ def _array(emitter: Emitter, values: Sequence[Expr]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Locals with the elements of a loop, and with the index of the next one."""
+    """Locals with the elements of a loop, and with the index of the next element."""
 
     array: int
     at: int

@@ -14,8 +14,8 @@
            if guarded: try { leave(entry) } catch { marks[entry] = left }
     done   return result
 
-The calls in a handler determine whether it must be guarded, so this is known only after it was generated. So it is
-generated with the guard first, and again without it if it needs none.
+The calls in a handler determine whether it must be guarded, so this is known only when its code is complete. So
+btpy generates the handler with the guard first, and then again without the guard if it needs none.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def compile_entry(program: Program, bound_probe: BoundProbe, entry: Entry) -> Ha
 
 
 def depth_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
-    """The pair that maintains ``depth``: enter ``(site) → activations below this one``, release ``(site, that value)``.
+    """The pair of handlers that maintains ``depth``: enter ``(site) → activations below this one``, release ``(site,
+    that value)``.
 
     An activation that could not be counted is −1, and is not released.
     """
@@ -126,8 +127,9 @@ def self_time_handlers(probe_id: int) -> tuple[HandlerClass, HandlerClass]:
 
 
 def flow_handlers(probe_id: int, change: int) -> tuple[HandlerClass, HandlerClass | None]:
-    """The handler at entry for a probe that changes the flow of the thread, ``(site) → depth``, and the one that
-    restores the flow, ``(site, depth)``. ``change``: the index of the input (:class:`InputKind`)."""
+    """The handler at entry for a probe that changes the flow of the thread, ``(site) → depth``, and the handler that
+    restores the flow, ``(site, depth)``. ``change``: the index of the input (:class:`InputKind`).
+    """
     if change == 2:
         return _entering(probe_id, api.FLOW_END), None
     return _around(probe_id, api.FLOW_ENTER if change == 0 else api.FLOW_ENTER_WITHOUT, api.FLOW_LEAVE)

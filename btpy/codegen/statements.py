@@ -376,7 +376,7 @@ def _subscriber(emitter: Emitter, node: Subscriber) -> None:
     _attribute(emitter, node.probe)
     with code.protected(caught):
         emitter.position(node.probe.span)
-        emit_firing(emitter, node.predicate, node.body, times=False)  # the host's time includes this
+        emit_firing(emitter, node.predicate, node.body, times=False)  # the time of the host probe includes this firing
         if code.reachable:
             code.branch(op.GOTO, emitter.stop)
     emitter.place(caught)
@@ -503,8 +503,8 @@ def _attribute(emitter: Emitter, probe: Probe) -> None:
 def emit_firing(emitter: Emitter, predicate: Expr | None, body: Sequence[Statement], *, times: bool) -> None:
     """The body of the emitter's probe, which runs if the predicate is true.
 
-    ``times``: some firings are timed. If the predicate or its inputs may be slow, hits with a false predicate are
-        timed, too.
+    ``times``: whether some firings are timed. If the predicate or its inputs may be slow, hits with a false
+        predicate are timed, too.
     """
     code = emitter.code
     tested = work_of_value(predicate) if predicate is not None else 0

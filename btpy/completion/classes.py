@@ -37,8 +37,9 @@ class LoadedType:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A completed word: a class (``type_``), or the name of a package, with a dot at its end, that has ``classes``
-    classes."""
+    """A completed word: a class (``type_``), or the name of a package with a dot at its end. ``classes``: the number of
+    classes in the package.
+    """
 
     text: str
     type_: LoadedType | None
@@ -161,7 +162,9 @@ class ClassIndex:
 
 
 def expanded(pattern: str, classes: ClassIndex) -> str | None:
-    """``PrEn::quote`` with the full name of the class; None if no class matches. Raises UsageError for several."""
+    """``PrEn::quote`` with the full name of the class; None if no class matches. Raises UsageError if several classes
+    match.
+    """
     sign = "+" if pattern.startswith("+") else ""
     match = _NAME.match(pattern, len(sign))
     rest = pattern[match.end() :] if match is not None else ""

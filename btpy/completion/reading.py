@@ -48,7 +48,7 @@ def tokens(text: str) -> Iterator[Token]:
     begins = True  # an item does
     while at < len(text):
         match = (_POINT.match(text, at) if begins else None) or _TOKEN.match(text, at)
-        assert match is not None, "the pattern ends in any character"
+        assert match is not None, "the last alternative of the pattern is any character"
         token = Token(match.lastgroup or "point", match.group(), at)
         yield token
         at = token.end
@@ -60,8 +60,9 @@ def tokens(text: str) -> Iterator[Token]:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """An open bracket. ``callee``: the text before it: ``print``, ``OnMethod``, ``CALL``, ``@call``, ``@map``;
-    ``argument``: the name before its last ``=``; ``position``: the number of commas before the cursor."""
+    """An open bracket. ``callee``: the text before the bracket: ``print``, ``OnMethod``, ``CALL``, ``@call``, ``@map``;
+    ``argument``: the name before the last ``=`` in the bracket; ``position``: the number of commas before the cursor.
+    """
 
     bracket: str
     callee: str
@@ -71,8 +72,9 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The probe that the cursor is in. ``places``: where its body may run; ``formals``: name and type;
-    ``names``: the variables of ``let`` and ``for``."""
+    """The probe that the cursor is in. ``places``: where its body may run; ``formals``: the name and type of each
+    formal; ``names``: the variables of ``let`` and ``for``.
+    """
 
     class_pattern: str = ""
     method_pattern: str = ""
@@ -84,7 +86,8 @@ class Scene:
 @dataclass(frozen=True, slots=True)
 class Reading:
     """``tokens``: the tokens of the item that the cursor is in, up to the cursor, without spaces and comments;
-    ``start``: where the item begins. ``in_comment``: the cursor is in one."""
+    ``start``: where the item begins. ``in_comment``: the cursor is in a comment.
+    """
 
     text: str
     tokens: tuple[Token, ...]

@@ -25,7 +25,7 @@ ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where kubelet writes the token of the account and the certificate of the API server."""
 
 _METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-_STEP_SECONDS, _ALL_SECONDS = 5.0, 20.0  # for a step of the connection, and for a request with its whole answer
+_STEP_SECONDS, _ALL_SECONDS = 5.0, 20.0  # the time limits of a step of the connection, and of a request with its whole answer
 _MOST_BYTES, _MOST_TOKEN, _MOST_PODS = 16 << 20, 64 << 10, 5000
 _PIECE = 64 << 10
 
@@ -111,7 +111,7 @@ class ApiServer:
         except (OSError, http.client.HTTPException) as cause:
             raise ApiServerError(f"the API server does not answer: {_reason(cause)}") from cause
         version, pods = _pods(answer)
-        if not pods:  # this pod is one of them
+        if not pods:  # the pod of btpy is a pod of this node
             raise ApiServerError(f"the API server knows no pods of the node {self._access.node}: {NODE_VARIABLE}")
         self._version = version
         return pods
@@ -161,7 +161,7 @@ def _body(response: http.client.HTTPResponse) -> bytes:
 
 
 def _reason(cause: Exception) -> str:
-    """In words of this machine: exceptions of HTTP have bytes of the server in their texts."""
+    """The reason without the text of an HTTP exception, which can have bytes from the server."""
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"its certificate is not valid for this cluster ({cause.verify_message})"
     if isinstance(cause, TimeoutError):
@@ -195,7 +195,7 @@ def _pods(answer: bytes) -> tuple[str, dict[str, PodMetadata]]:
 
 
 def _object(value: Any, name: str) -> dict[str, Any]:
-    """An object in an object; empty if there is none."""
+    """The member of that name of a JSON object, if it is an object, too; otherwise an empty object."""
     member = value.get(name) if isinstance(value, dict) else None
     return member if isinstance(member, dict) else {}
 

@@ -58,9 +58,10 @@ class Terms:
 
 
 class Placement:
-    """It has its own thread. ``session_name``: the name of its session. ``was_in``: this daemon has put the probe in
-    before; so a user has stopped the session if it is missing. ``outcome``: None while it runs; ``error``: the reason
-    of a failure."""
+    """One standing probe in one JVM, with its own thread. ``session_name``: the name of the session. ``was_in``: this
+    daemon has put the probe in before; if the session is missing, a user has stopped it. ``outcome``: None while the
+    placement runs; ``error``: the reason of a failure.
+    """
 
     def __init__(
         self, process: JvmProcess, probe: StandingProbe, session_name: str, terms: Terms, *, was_in: bool
@@ -88,7 +89,7 @@ class Placement:
         self._requested_ending = self._requested_ending or ending
 
     def wait(self, seconds: float) -> bool:
-        """Waits at most so many seconds for its end; returns whether it has ended."""
+        """Waits at most so many seconds for the end of the placement; returns whether it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

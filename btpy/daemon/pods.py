@@ -12,18 +12,19 @@ from btpy.daemon.api_server import Access, ApiServer, ApiServerError, PodMetadat
 from btpy.errors import UsageError
 
 _SHORTEST_WAIT = 2.0
-"""Seconds between two requests: ``--scan`` may be shorter."""
+"""The minimum number of seconds between two requests, because ``--scan`` may be shorter."""
 
 _FIRST_RETRY, _LAST_RETRY = 5.0, 60.0
-"""Seconds until the next request after one that failed, at first and at most."""
+"""Seconds from a failed request to the next request: the first wait, and the longest wait."""
 
 _PATIENCE = 1.0
 """Seconds that :meth:`Pods.refresh` waits for an answer."""
 
 
 class Pods:
-    """As the API server listed them last. While it does not answer, they stay as they were. ``report``: takes messages
-    for the user. All methods are for one thread."""
+    """The pods, as the API server listed them last. While the server does not answer, the list stays as it was.
+    ``report``: takes messages for the user. All methods are for one thread.
+    """
 
     def __init__(self, report: Callable[[str], None], environ: Mapping[str, str] = os.environ) -> None:
         self._report = report
@@ -55,11 +56,11 @@ class Pods:
         self._request.join(patience)
 
     def of(self, process: JvmProcess) -> PodMetadata | None:
-        """None: it runs in no pod, or in a pod that has not been listed."""
+        """The pod of a process; None: it runs in no pod, or in a pod that has not been listed."""
         return self._listed.get(self.uid_of(process)) if self._listed is not None else None
 
     def uid_of(self, process: JvmProcess) -> str:
-        """The uid of its pod, read once for each process; empty: it runs in no pod."""
+        """The uid of the pod of a process, read once for each process; empty: it runs in no pod."""
         identity = (process.pid, process.start_ticks)
         if identity not in self._uids:
             container = process.container

@@ -119,7 +119,7 @@ def read_directory(directory: Path) -> tuple[dict[str, StandingProbe], dict[str,
 
 
 def read(path: Path) -> StandingProbe:
-    """One file. Raises UsageError, and ScriptError for its script."""
+    """The standing probe in a file. Raises UsageError, and ScriptError for its script."""
     if not _NAME.fullmatch(path.stem):
         raise UsageError(f"{path.name}: a name has up to 40 letters, digits, dots, hyphens and underscores")
     data = _content(path)
@@ -246,7 +246,7 @@ def _expires(path: Path, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, datetime):
-        return value.timestamp()  # in the local time zone if it names none
+        return value.timestamp()  # a time without a time zone is local time
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day).timestamp()
     raise UsageError(f"{path.name}: expires must be a date or a time:  expires = 2027-01-31T00:00:00Z")

@@ -79,7 +79,7 @@ class Supervisor:
         placements: dict[Key, tuple[JvmProcess, StandingProbe]],
         undecided: set[tuple[int, int]],
     ) -> None:
-        """Clears each process that is new, once all rules are decided for it."""
+        """Ends old sessions in each new process, once all rules are decided for the process."""
         for identity in processes.keys() - self._known_processes - undecided:
             self._known_processes.add(identity)
             names = {self._session_name(probe) for key, (_, probe) in placements.items() if key[:2] == identity}

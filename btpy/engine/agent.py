@@ -25,7 +25,7 @@ ANSWER_SECONDS = 30.0
 """Seconds that the agent may take for a request that changes no class."""
 
 RESTORE_SECONDS = 120.0
-"""Seconds that it may take to put all classes back, the longest part of leaving."""
+"""Seconds that the agent may take to put all classes back, the longest part of leaving."""
 
 WEAVE_SECONDS = 600.0
 """Seconds that one WEAVE may take. HotSpot needs seconds for its classes, and minutes on a busy machine."""
@@ -34,7 +34,7 @@ MAX_CLASSES = 20_000
 """The largest number of loaded classes that the patterns of a program may match."""
 
 INSTALL_BYTES = 256 * 1024
-"""The most bytes of handler classes in one INSTALL; the others go into further INSTALL messages."""
+"""The most bytes of handler classes in one INSTALL; more handler classes go into further INSTALL messages."""
 
 LOOK_UP_AT_ONCE = 500
 """Types in one LOOK_UP; the agent answers with their supertypes too."""
@@ -169,7 +169,7 @@ class Agent:
 
     def _read(self, classes: Sequence[LoadedClass]) -> _Reading:
         """A function that waits for the class files that fit into the answer. Raises ProtocolError when the agent
-        answers with a class that it was not asked for: asking again for the others would never end.
+        answers with a class that the client has not requested: requests for the missing classes would never end.
         """
         ids = tuple(loaded_class.id for loaded_class in classes)
         answering = self._channel.ask(lambda request: messages.Read(request, ids), ClassFiles)
@@ -217,7 +217,8 @@ class Agent:
 
     def watch(self, patterns: tuple[Pattern, ...]) -> Callable[[], None]:
         """From now on the agent looks for these patterns, and no others, among classes being loaded. The returned
-        function waits until it does. The agent handles later requests after this one."""
+        function waits until the agent does so. The agent handles later requests after this one.
+        """
         answering = self._channel.ask(lambda request: messages.Watch(request, patterns), Done)
         return lambda: _accepted(messages.Watch, self._wait(answering, ANSWER_SECONDS))
 
@@ -230,8 +231,9 @@ class Agent:
         loses_names: bool = False,
     ) -> messages.WeaveResult:
         """Have classes retransformed. ``prewoven`` weaves some classes of a chunk in advance, while the target
-        retransforms the chunk before. ``searches``: the caller searches for classes loaded in the meantime.
-        ``loses_names``: as in :class:`~btpy.wire.messages.Weave`."""
+        retransforms the previous chunk. ``searches``: the caller searches for classes loaded in the meantime.
+        ``loses_names``: as in :class:`~btpy.wire.messages.Weave`.
+        """
         total = NOTHING_WOVEN
         under_way: _UnderWay | None = None
         with self.progress.of(Work.WEAVING, len(classes)):

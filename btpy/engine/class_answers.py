@@ -103,7 +103,7 @@ class ClassAnswers:
             old_places = weave_state.places(asked.name, asked.loader)
         while (version := self._deployed.version) is not None:
             answer = version.answer(asked)
-            # A newer version that has replaced this one needs no further answers from it.
+            # A newer version that has replaced this version needs no further answers from it.
             if version is self._deployed.version:
                 if asked.changed:
                     self._changed(version.changed(asked, old_places))

@@ -3,9 +3,10 @@
 There are two sources: the archives of the loaded classes (:func:`class_files`), and the places where the loaders of
 the target look for classes, loaded or not (:class:`ClassPath`).
 
-A class file found here is a guess: another one may be loaded under the name. The caller compares the file with the
-bytes that the JVM shows. The target can choose which files this process reads, and this process sends it their woven
-content. So this process reads files only for a target that could read them itself (``JvmProcess.shares_files``).
+A class file found here is a guess: the JVM may load another class file of that name. The caller compares the file with
+the bytes that the JVM shows. The target can choose which files this process reads, and this process sends it their
+woven content. Therefore this process reads files only for a target that could read them itself
+(``JvmProcess.shares_files``).
 """
 
 from __future__ import annotations

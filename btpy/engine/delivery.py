@@ -71,9 +71,10 @@ class Delivery:
         """The messages that arrive within ``timeout`` seconds (None: until the session ends), in order, with secrets in
         their texts masked.
 
-        When the time is over, the iteration ends even if more messages wait. It yields at least one if one is waiting.
-        Taking the next message gives the target credit for more events. When the connection has ended, all earlier
-        messages are yielded first. Then raises the error that ended the connection, unless the client ended it.
+        When the time is over, the iteration ends even if more messages wait. It yields at least one message if a
+        message waits. Taking the next message gives the target credit for more events. When the connection has ended,
+        all earlier messages are yielded first. Then raises the error that ended the connection, unless the client ended
+        it.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while (message := self._queue.take(deadline)) is not None:

@@ -4,7 +4,7 @@ Loading a program has these steps: search for the classes that its patterns matc
 define its handlers → run ``@OnBegin`` → watch for classes being loaded → weave → start its timers. Nothing in the
 target changes before the plan is known to be correct. A further script extends the program of the session
 (:class:`btpy.lang.program.Program`) in the same steps. One retransformation replaces an old probe with the new one. If
-the new one fails, the old one stays.
+the new probe fails, the old probe stays.
 """
 
 from __future__ import annotations
@@ -304,9 +304,9 @@ class Deployer:
             self._agent.remove([probe.probe for probe in ends], [])
 
     def remove(self, probes: Collection[int]) -> int:
-        """Take probes out. When this returns, they no longer fire, and classes without probes have their original
-        bytes. A script that has only ``@OnBegin`` and ``@OnEnd`` probes left is over: its ``@OnEnd`` probes run and are
-        removed. Returns the number of classes that were put back.
+        """Take probes out. When this method returns, the probes no longer fire, and classes without probes have their
+        original bytes. A script that has only ``@OnBegin`` and ``@OnEnd`` probes left ends: its ``@OnEnd`` probes run
+        and are removed. Returns the number of classes that were put back.
         """
         with self.changing, interpreter.gc_paused():
             old_version = self.version

@@ -50,8 +50,9 @@ _BEING_LOADED = 0
 """The class id of CLASS_BYTES for a class that is not loaded yet."""
 
 _BOOT = "boot"
-"""The boot loader. HotSpot does not verify its classes and drops parts of them, so it never shows the bytes of the
-class file."""
+"""The boot loader. HotSpot does not verify the classes of this loader and drops parts of them, so HotSpot never shows
+the bytes of the class file.
+"""
 
 _ORDINARY = "app"
 """The loader id for any loader except the JDK's own."""
@@ -60,7 +61,7 @@ _JDK_LOADERS = (_BOOT, "platform")
 
 
 _LOST_SHOWN = 3
-"""How many of the places that a class has lost are named in one line."""
+"""The largest number of lost places of a class that one line names."""
 
 
 @dataclass(slots=True)
@@ -195,7 +196,7 @@ class Instrumentation:
         weave_state = self.weave_state
         with weave_state.lock:
             entries = self.on_agent(probes) if self.warming is None else (*self.on_agent(probes), self.warming)
-            events = [event_class(event) for event in self.program.jfr_events.values()]  # before those that use them
+            events = [event_class(event) for event in self.program.jfr_events.values()]  # before their handlers
             handlers = {handler.class_name: handler for handler in (*events, *(probe.handler for probe in entries))}
             for class_ in classes:
                 if class_.planned is None or class_.file is None or not class_.planned.methods:
@@ -466,7 +467,7 @@ class Instrumentation:
 
     def _plan(self, file: ClassFile, name: str, loader: str) -> PlannedClass:
         if file.name.replace("/", ".") != name:
-            raise ClassFileError(f"the class file of {name} says {file.name}")
+            raise ClassFileError(f"the class file of {name} is of the class {file.name}")
         weave_state = self.weave_state
         ancestors = weave_state.hierarchy.ancestors(name)
         plan = self.planner.plan_class(file, in_jdk=loader in _JDK_LOADERS, ancestors=ancestors)

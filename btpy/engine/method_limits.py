@@ -43,9 +43,9 @@ def _passed(program: Program, weave_state: WeaveState, id_: int, more: int) -> s
         return ""
     most, most_classes = attachment.max_methods, attachment.max_classes
     if len(methods) + more > most:
-        return f"{probe.name} may be in {most} methods (max=), is in {len(methods)}, and {more} match here"
+        return f"{probe.name} may be in {most} methods (max=), is in {len(methods)}, and {more} more match"
     if most_classes is not None and len({(class_name, loader) for class_name, loader, *_ in methods}) >= most_classes:
-        return f"{probe.name} may be in {most_classes} classes (--max-classes), and is in them"
+        return f"{probe.name} may be in {most_classes} classes (--max-classes), and is in so many already"
     return ""
 
 

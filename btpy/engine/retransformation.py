@@ -50,8 +50,9 @@ def change(
     *,
     searches: bool = False,
 ) -> WeaveResult:
-    """Weave the classes that change with this version: the ``matched`` ones, and those that contain a ``removed``
-    probe, or the probe in whose handler it ran. ``searches``: as for :func:`weave`."""
+    """Weave the classes that change with this version: the ``matched`` classes, and the classes that contain a
+    ``removed`` probe, or the probe that a removed probe subscribed to. ``searches``: as for :func:`weave`.
+    """
     weave_state, program = version.weave_state, version.program
     hosts = {program.fires_in(program.probes[id_]).id for id_ in removed}
     with weave_state.lock:

@@ -207,7 +207,7 @@ class Session:
             weave_state = self.deployer.weave_state
             with weave_state.lock:
                 if not weave_state.arrived(message.prewoven, message.loader):
-                    raise ProtocolError(f"LATE tells of {message.prewoven}, which was not prewoven")
+                    raise ProtocolError(f"LATE reports {message.prewoven}, which was not prewoven")
             if message.outcome is LateOutcome.WOVEN:
                 self.delivery.put(message)
         elif not isinstance(message, Trouble):  # the channel reports this error

@@ -30,7 +30,7 @@ def chosen(sessions: Sequence[SessionInfo], name_or_id: str) -> SessionInfo:
     lines = [f"{id_text(session)}  {name_of(session) or '(attended)'}" for session in sessions]
     if matches:
         raise UsageError(
-            f"{name_or_id!r} is more than one session",
+            f"{name_or_id!r} means more than one session",
             help=[f"{id_text(session)}  {name_of(session)}" for session in matches],
         )
     raise UsageError(f"no session {name_or_id!r} in this JVM", help=lines or ["this JVM has no sessions"])

@@ -48,8 +48,8 @@ class PrewovenRecord:
 
 @dataclass(slots=True)
 class WeaveState:
-    """``slot``: the slot of the session (CONFIGURED). Fields are read and written under ``lock``; methods that take it
-    themselves have a remark.
+    """``slot``: the slot of the session (CONFIGURED). Fields are read and written under ``lock``; methods that take the
+    lock themselves say so.
 
     ``woven``: by class and loader, the sites in the bytes that the JVM got last. ``naming``: by type, the classes that
         name it, and their loaders, if it is undecided whether operations on the type match.
@@ -113,8 +113,9 @@ class WeaveState:
         return self._reserved.start
 
     def preweave(self, prewoven: PrewovenRecord) -> int | None:
-        """The id of an answer that is given in advance; its sites begin at :meth:`first_prewoven_site`. None: it has
-        too many sites."""
+        """The id of an answer that is given in advance; its sites begin at :meth:`first_prewoven_site`. None: the
+        answer has too many sites.
+        """
         if len(prewoven.sites) > len(self._reserved):
             return None
         self._reserved = self._reserved[len(prewoven.sites) :]

@@ -44,12 +44,12 @@ class Cost:
 class ProbeAccount:
     """``fired``: hits that passed the predicate and the limits of the probe. ``skipped``: hits that sampling or the
     budget skipped. ``limited``: hits that did not fire because of a limit. ``untrue``: hits for which the predicate was
-    false. At most 1,000 of these are counted; None: not known. ``rested_ns``: the time for which the budget had the
+    false. At most 1,000 untrue hits are counted; None: not known. ``rested_ns``: the time for which the budget had the
     probe disabled, so that its hits were not counted.
 
-    ``produced``: records, as the agent counts them; ``delivered``: records that have arrived here; ``dropped_by``:
-    the others, by cause. Records for earlier clients of the session are not included. ``map_full``: samples that were
-    lost because a map was full.
+    ``produced``: records, as the agent counts them; ``delivered``: records that have arrived here; ``dropped_by``: the
+    dropped records, by cause. Records for earlier clients of the session are not included. ``map_full``: samples that
+    were lost because a map was full.
     """
 
     probe: int

@@ -69,7 +69,7 @@ class AddedSecrets:
         return b"".join((*pieces, payload[position:])) if pieces else payload
 
     def _of(self, text: str, *, cut: bool) -> str:
-        """``text``: one character for each UTF-16 unit. The same object if it has no secret."""
+        """``text``: one character for each UTF-16 unit. Returns the same object if the text has no secret."""
         masked_text = self._hidden_cached(text, cut) if len(text) <= _REMEMBERED_CHARACTERS else self._hidden(text, cut)
         return text if masked_text is None else masked_text
 

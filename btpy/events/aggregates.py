@@ -229,8 +229,8 @@ class Histogram:
         return low, high
 
     def coarser(self, precision: int) -> Histogram:
-        """The same samples with this precision, or with its own if that is lower: adjacent buckets are joined. 0 gives
-        a bucket for each power of two.
+        """The same samples with this precision, or with the histogram's own precision if it is lower: adjacent buckets
+        are joined. 0 gives a bucket for each power of two.
         """
         if precision >= self.layout.precision:
             return self
@@ -350,7 +350,7 @@ class LinearHistogram:
 @dataclass(frozen=True, slots=True)
 class TimeSeries:
     """``tseries(x, interval, windows, operator)``: the results by epoch (the number of the interval since 1970).
-    ``epoch`` is the current one, which has not ended.
+    ``epoch`` is the current epoch, which has not ended.
     """
 
     n: int

@@ -24,9 +24,9 @@ class Exponential:
     """The buckets of OpenTelemetry's ExponentialHistogram: ``2**precision`` buckets (the precision is its scale) for
     each power of two. The upper bound of a bucket belongs to it.
 
-    Whole numbers up to ``2**(precision + 1)`` have their own bucket, so that a reader sees them. Each is a part of
-    one bucket of OpenTelemetry, so that ``otlp_index`` is exact. Source: OpenTelemetry metrics data model 1.50; the
-    agent counts with ``ExponentialBuckets.java``.
+    Whole numbers up to ``2**(precision + 1)`` have their own bucket, so that a reader sees them. Each of these own
+    buckets is a part of one bucket of OpenTelemetry, so that ``otlp_index`` is exact. Source: OpenTelemetry metrics
+    data model 1.50; the agent counts with ``ExponentialBuckets.java``.
     """
 
     precision: int
@@ -103,7 +103,7 @@ def otlp_index(number: int, scale: int) -> int:
     if number == 1:
         return -1
     exponent = (number - 1).bit_length() - 1  # 2**exponent < number <= 2**(exponent + 1)
-    mantissa = -(-(number << _MANTISSA) >> exponent)  # rounded up, so that it is above a bound only if number is
+    mantissa = -(-(number << _MANTISSA) >> exponent)  # rounded up: it is above a bound only if `number` is, too
     return (exponent << scale) + bisect_left(roots(scale), mantissa)
 
 

@@ -14,8 +14,8 @@ _Calls = Mapping[int, Sequence[Call]]
 
 
 def with_tasks(call: Call, thread: str, runs: Sequence[Run], trees: CallTrees) -> Call:
-    """The root call with its tasks, and their shares of the critical path of the call. ``runs`` on the clock of calls.
-    Takes the calls in the tasks out of ``trees``.
+    """The root call with its tasks, and their shares of the critical path of the call. The times of ``runs`` are
+    of the same clock as the times of calls. Takes the calls in the tasks out of ``trees``.
     """
     threads = {run.tid for run in runs} - {call.tid}
     first, last = min(run.began for run in runs), max(run.ended for run in runs)

@@ -1,20 +1,20 @@
 """Combines single timed calls into trees.
 
 The record of a call comes when it ends. It has its thread, its caller, the time of its end and its duration. The
-records of a thread are in the order in which its calls end, and inner calls end before the outer one. So the children
+records of a thread are in the order in which its calls end, and inner calls end before the outer call. So the children
 of a call that ends are the calls of its thread that ended after its beginning:
 
     told:   find ──┐  tariff ──┐  quote ──────────────┐        quote
             18…20     21…24       17…25                        ├─ find
                                                                └─ tariff
 
-The beginning of a call, which is its end minus its duration, is late by the time needed for the record. So no earlier
-sibling seems to end after it, but the first children may seem to end before it. btpy recognises such a child by its
-caller, which is the called method. This fails if that method is also the caller of the outer call. (If methods call
-each other recursively, a short call may be assigned to the inner one of two.)
+btpy computes the beginning of a call as its end minus its duration. The result is late by the time needed for the
+record. So no earlier sibling seems to end after the beginning, but the first children may seem to end before it. btpy
+recognises these children by their caller, which is the method of the call. This fails if the method is also the caller
+of the outer call. (If methods call each other recursively, btpy may assign a short call to the inner one of two calls.)
 
-Calls on other threads, in tasks that a root call handed over, wait until the root call ends. The runs of its tasks say
-when each thread worked for it.
+Calls on other threads, in tasks that a root call handed over, wait until the root call ends. The runs of the tasks say
+when each thread worked for the root call.
 """
 
 from __future__ import annotations

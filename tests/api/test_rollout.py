@@ -67,7 +67,8 @@ def test_a_stage_begins_when_the_one_before_has_kept_its_bounds_long_enough() ->
             Breach(
                 "web1",
                 "budget",
-                "its probes took 3.4 % of one core, 2 % are allowed: 1.4 points too much, 1.7 times the bound",
+                "its probes took 3.4 % of one core, 2 % are allowed: "
+                "1.4 percentage points too much, 1.7 times the bound",
             ),
         ),
         (

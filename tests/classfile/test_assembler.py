@@ -637,7 +637,7 @@ def _too_many_locals(code: CodeBuilder) -> None:
 @pytest.mark.parametrize(
     ("write", "message"),
     [
-        (_wrong_return, "does not return what the descriptor says"),
+        (_wrong_return, "does not return the type of the descriptor"),
         (_empty_stack, "the operand stack is empty"),
         (_wrong_operand, "J is on the operand stack, I is needed"),
         (_wrong_local, "aload 0 finds I"),

@@ -193,7 +193,7 @@ def test_a_version_of_a_framework_that_a_library_does_not_know(tmp_path: Path) -
         "    }\n"
         "}\n"
     )
-    note = "HikariPool has no getConnection(long): this library knows HikariCP 3.4 and 7.0"
+    note = "HikariPool has no getConnection(long): this library was tested with HikariCP 3.4 and 7.0"
     with target(21, "com.zaxxer.hikari.pool.HikariPool", classpath=[compiled([source])]) as program:
         lines = btpy("lib", "list", str(program.pid), home=tmp_path).stdout.splitlines()
         (at,) = (at for at, line in enumerate(lines) if line.startswith("btpy.pools "))

@@ -64,7 +64,7 @@ def test_the_worst_of_a_kind_is_shown_with_its_numbers_and_place() -> None:
         ("SELECT b", "com.acme.Shop.list:13"): Total(17, 34 * SECOND, 3 * SECOND),
     }
     (finding,) = findings(Measurements(20, {"slow_sql": totals}))
-    assert finding.fact == "1.9 threads on average in slow SQL (17 times 2s, at most 3s)"
+    assert finding.fact == "1.9 threads on average wait for slow SQL (17 times 2s, at most 3s)"
     assert finding.place == "Shop.list:13  SELECT b"
     assert finding.severity == pytest.approx(37 / 20 / THRESHOLDS[Kind.SLOW_SQL].least)
 
@@ -193,7 +193,7 @@ def test_a_leak_is_seen_in_the_pool_if_the_budget_leaves_hits_out() -> None:
     }
     (finding,) = findings(Measurements(20, maps))
     assert (finding.kind, finding.place) == (Kind.CONNECTION_LEAK, "Shop.leak:63")
-    assert finding.fact == "16 connections of db are out, more than the threads that can use them"
+    assert finding.fact == "16 connections of db are lent, more than the threads that can use them"
     maps["requests"] = {("GET /",): Total(997, 20 * 7 * SECOND)}  # seven threads can use one
     assert kinds(Measurements(20, maps)) == []
 

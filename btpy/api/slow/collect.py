@@ -57,9 +57,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """``requests``: their number, with ``mean`` and ``slowest`` as durations; ``slow``: the number of requests over the
-    threshold; ``trees``: the slowest ones, in order. ``lost``: records that were lost on the way. ``skipped``: hits of
-    probes that the budget left out. ``failed``: the scripts that do not fit the JVM, with the reason.
+    """``requests``: the number of requests; ``mean`` and ``slowest``: their durations. ``slow``: the number of requests
+    over the threshold. ``trees``: the slowest requests, the slowest first. ``lost``: records that were lost on the way.
+    ``skipped``: hits of probes that the budget left out. ``failed``: the scripts that do not fit the JVM, with the
+    reason.
     """
 
     seconds: float
@@ -74,9 +75,10 @@ class Report:
 
 
 def put_in(session: Session, selection: Wanted) -> Mapping[str, str]:
-    """Starts to follow requests. A script that does not fit the JVM is left out; returns these, with the reason.
+    """Starts to follow requests. A script that does not fit the JVM is left out. Returns the scripts that were left
+    out, with the reason.
 
-    Raises BtpyError if the others do not fit either.
+    Raises BtpyError if leaving out one script is not enough.
     """
     try:
         _add(session, _OPTIONAL, selection)
@@ -117,8 +119,8 @@ def _unit(pattern: str) -> str:
 
 
 class Collector:
-    """Keeps the slowest requests out of the events of the scripts. Memory is bounded: for ``top`` requests, and for the
-    parts of requests that have not ended.
+    """Collects the slowest requests from the events of the scripts. Memory is bounded: for ``top`` requests, and for
+    the parts of requests that have not ended.
     """
 
     def __init__(self, top: int, clock: Clock) -> None:
@@ -211,7 +213,7 @@ class Collector:
         )
 
     def _settle(self, request: Request) -> None:
-        """The samples of its time have arrived."""
+        """Called when all samples from the time of the request have arrived."""
         tids = {request.tid, *(run.tid for run in request.runs)}
         blocked = tuple(
             sample for sample in self._blocked if sample.tid in tids and request.start < sample.nanos < request.end
@@ -266,10 +268,10 @@ def watch(
     is_stopped: Callable[[], bool],
     begun: Callable[[], None],
 ) -> Report:
-    """Follows the requests for this time (None: without end), or until the caller stops it or the JVM ends.
-    ``begun``: called when it begins.
+    """Follows the requests for this time (None: without end), or until the caller stops it or the JVM ends. ``begun``:
+    called when the probes are in.
 
-    Raises TargetGone if the JVM was killed, BtpyError if nothing fits.
+    Raises TargetGone if the JVM was killed, BtpyError if the scripts do not fit.
     """
     failures = put_in(session, selection)
     begun()

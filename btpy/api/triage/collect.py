@@ -31,7 +31,7 @@ LOOKS = Path(__file__).parent / "looks"
 
 _OF_EVERY_JVM = "jvm"
 _STEP = 0.1
-"""Seconds between two questions whether to stop."""
+"""Seconds between two checks whether to stop."""
 
 _OF_HITS = ("count", "stats")
 """Kinds of maps whose values grow with the number of hits."""
@@ -62,8 +62,8 @@ def budget_of(process: JvmProcess) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """``fitting``: the libraries that apply to the JVM. ``running``: the looks that were put in. ``failed``: the others
-    that were tried, with the reason.
+    """``fitting``: the libraries that apply to the JVM. ``running``: the looks that were put in. ``failed``: the looks
+    that could not be put in, with the reason.
     """
 
     fitting: tuple[str, ...]
@@ -86,7 +86,7 @@ def put_in(session: Session, search: Libraries) -> Looks:
     except TargetGone:
         raise
     except BtpyError:
-        for name in names:  # one of them does not fit this JVM: the others shall run
+        for name in names:  # a look does not fit this JVM, and the other looks shall still run
             try:
                 _add(session, [name])
             except TargetGone:
@@ -102,7 +102,7 @@ def _look_of(library: Library) -> str:
 
 
 def _has_look(library: Library) -> bool:
-    """Users may have a library of the same name without the package."""
+    """A user may have a library whose name is the same but for the package; it has no look."""
     return library.name.startswith(f"{PACKAGED}.") and (LOOKS / f"{_look_of(library)}.bt").is_file()
 
 

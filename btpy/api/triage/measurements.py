@@ -54,5 +54,5 @@ class Measurements:
         return total.count / self.seconds
 
     def threads(self, total: Total) -> float:
-        """The number of threads that were busy with it on average: its time in a second of the run."""
+        """The number of threads that were busy on average: the total time, divided by the time of the run."""
         return total.sum / 1e9 / self.seconds

@@ -14,8 +14,9 @@ from btpy.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TimeSpent:
-    """``what``: an activity. ``threads``: the number of threads that were busy with it on average. ``total``: its
-    number and time; the number is 0 if the activity was sampled. ``most``: the places with most time, and their share.
+    """``what``: an activity. ``threads``: the number of threads that were busy with it on average. ``total``: how often
+    the activity happened, and its time. The number is 0 if the activity was sampled. ``most``: the places with most
+    time, and their share.
     """
 
     what: str
@@ -27,7 +28,8 @@ class TimeSpent:
 @dataclass(frozen=True, slots=True)
 class Report:
     """``libraries``: the libraries of btpy that apply to the JVM. ``failed``: the looks that were left out, with the
-    reasons. ``findings``: all, the most suspicious first. ``is_estimated``: the budget has skipped hits.
+    reasons. ``findings``: all findings, the most suspicious first. ``is_estimated``: whether the budget has skipped
+    hits.
     """
 
     service: Service

@@ -12,9 +12,10 @@ _CONTROLLERS = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
-    """Since the process began, without threads that have ended. ``ran``: ns for which its threads ran; ``waited``: ns
-    for which they were ready to run and had no processor. ``periods``: the periods of its group with a limit of
-    processor time; ``throttled``: the periods in which the group has used up its limit.
+    """Figures since the process began, without threads that have ended. ``ran``: the nanoseconds for which the threads
+    of the process ran; ``waited``: the nanoseconds for which they were ready to run and had no processor. ``periods``:
+    the periods with a limit of processor time for the control group of the process; ``throttled``: the periods in which
+    the group has used up this limit.
     """
 
     ran: int = 0
@@ -43,9 +44,9 @@ def scheduling_of(pid: int, proc: Path = Path("/proc"), controllers: Path = _CON
 
 
 def _cpu_stat(pid: int, proc: Path, controllers: Path) -> str:
-    """Searches the groups of the process: the text of the first ``cpu.stat`` with periods."""
+    """The text of the first ``cpu.stat`` with periods in the control groups of the process."""
     groups = _text(proc / str(pid) / "cgroup")
-    for controller in ("", "cpu"):  # version 2, and version 1
+    for controller in ("", "cpu"):  # version 2 of control groups, and version 1
         for directory in group_directories(groups, controller, controllers):
             text = _text(directory / "cpu.stat")
             if "nr_periods" in text:

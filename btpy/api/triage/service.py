@@ -64,7 +64,7 @@ _VERSION = re.compile(r"-(\d[\w.]*)(?:-jre|-android)?\.jar[!/]*$")
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """``uptime``: seconds. ``frameworks``: with their versions, if the names of their jars have them."""
+    """``uptime``: seconds. ``frameworks``: the frameworks, with their versions if the names of their jars have them."""
 
     pid: int
     main: str

@@ -32,8 +32,9 @@ _MOST = 0.5
 """A line with at least this share of the processor time is suspicious: usually many lines share the processor time."""
 
 _PATTERN = 3
-"""The smallest number of repetitions that is reported. Fewer rows of a statement, or connections of a place, occur by
-chance, or come from a job that has just run."""
+"""The smallest number of repetitions that is reported. Fewer series of a statement, or connections of a place, occur by
+chance, or come from a job that has just run.
+"""
 
 
 def _slowest(totals: Mapping[Key, Total]) -> tuple[Key, Total]:
@@ -65,7 +66,7 @@ def _pools(measured: Measurements) -> Iterator[Finding]:
     if waits.count:
         average = measured.threads(measured.all("pool_waits"))
         failures = measured.all("pool_failures").count
-        in_vain = f"; {grouped(failures)} in vain" if failures else ""
+        in_vain = f"; {grouped(failures)} failed" if failures else ""
         fact = f"{number(average)} threads on average wait for a connection of {key[0]} ({_times(waits)}{in_vain})"
         yield Finding.of(Kind.POOL_WAITS, average, fact, short(key[1]), "pools --slow 100ms --for 30s")
 
@@ -75,17 +76,18 @@ def _leaks(measured: Measurements) -> Iterator[Finding]:
     held = measured.of("held")
     for site, out in measured.of("out").items():
         in_use = sum(measured.threads(total) for key, total in held.items() if short(key[0]) == site[0])
-        # at the end of the measurement this many connections are in use, and sometimes twice as many
+        # at the end of the measurement about `in_use` connections are in use, and sometimes twice as many
         leaked = out.count - 2 * in_use - 1
         fact = f"{grouped(out.count)} connections were not given back to their pool"
         yield Finding.of(Kind.CONNECTION_LEAK, leaked, fact, site[0], command)
-    # A thread in a request rarely needs more than one. If the budget skips hits, the times in ``held`` are wrong.
+    # A thread in a request rarely needs more than one connection. If the budget skips hits, the times in ``held`` are
+    # wrong.
     usual = 2 * (measured.threads(measured.all("requests")) or measured.threads(measured.all("held"))) + 1
     for key, least in measured.of("out_least").items():
         grown = measured.of("out_last").get(key, NOTHING).count - measured.of("out_first").get(key, NOTHING).count
         many = max(least.count, grown)
         never = {at: total for at, total in measured.of("borrowed").items() if at[0] == key[0] and (at[1],) not in held}
-        fact = f"{grouped(many)} connections of {key[0]} are out, more than the threads that can use them"
+        fact = f"{grouped(many)} connections of {key[0]} are lent, more than the threads that can use them"
         place = short(_most(never)[0][1]) if never else ""
         yield Finding.of(Kind.CONNECTION_LEAK, many - usual, fact, place, command)
 
@@ -94,14 +96,14 @@ def _slow_sql(measured: Measurements) -> Iterator[Finding]:
     key, slow = _slowest(_with_text(measured.of("slow_sql")))
     if slow.count:
         average = measured.threads(measured.all("slow_sql"))
-        fact = f"{number(average)} threads on average in slow SQL ({_times(slow)})"
+        fact = f"{number(average)} threads on average wait for slow SQL ({_times(slow)})"
         yield Finding.of(Kind.SLOW_SQL, average, fact, _statement(key), f"jdbc --slow {SLOW['slow_sql']} --for 30s")
 
 
 def _repeated_sql(measured: Measurements) -> Iterator[Finding]:
-    """Finds them by the rows of a statement on one thread, and by the number of its executions for each request and for
-    each borrowed connection. If the budget skips hits, rows look shorter or are not seen, but these numbers are still
-    right.
+    """Finds repeated statements by the series of a statement on one thread, and by the number of its executions for
+    each request and for each borrowed connection. If the budget skips hits, series look shorter or are not seen, but
+    the numbers of executions are still right.
     """
     units = [measured.all(name).count for name in ("requests", "borrowed")]
     every, rows, in_rows = (_with_text(measured.of(name)) for name in ("sql", "sql_rows", "sql_in_rows"))

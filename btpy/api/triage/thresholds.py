@@ -57,7 +57,7 @@ class Threshold:
 THREADS = "threads on average"
 
 THRESHOLDS = {
-    Kind.DEADLOCK: Threshold(1e-3, "threads", "such threads wait forever, so this comes before all other facts"),
+    Kind.DEADLOCK: Threshold(1e-3, "threads", "these threads wait forever, so a deadlock comes before all other facts"),
     Kind.DEAD_THREADS: Threshold(1, "threads", "no code expected an exception that ends a thread"),
     Kind.CONNECTION_LEAK: Threshold(
         2, "connections", "the application may be using one connection; a second one is a pattern"
@@ -101,8 +101,8 @@ THRESHOLDS = {
 }
 
 SLOW = {
-    "slow_sql": "100ms",  # a person notices the page that waits for it
-    "slow_http": "500ms",  # a healthy service in the same data centre takes a tenth
+    "slow_sql": "100ms",  # a user notices a page that waits this long for a statement
+    "slow_http": "500ms",  # a healthy service in the same data centre takes a tenth of this time
     "slow_pool": "10ms",  # a free connection is handed out in microseconds
 }
 """The parameters of the looks: only the totals include shorter waits."""

@@ -15,8 +15,8 @@ COMMAND = Command(
     usage=("args PID|NAME 'Class::method' [--when EXPR] [-n 100] [-d 10s]",),
     summary="print calls: arguments, result or exception, time",
     about=(
-        "Prints each call of the methods that a pattern matches when it ends, with its arguments as they were at\n"
-        "entry, and ends after 100 (-n). The script that does it is shown first."
+        "Prints each call of the methods that a pattern matches, at its end, with its arguments as they were at\n"
+        "entry. The command ends after 100 calls (-n). The script that does it is shown first."
     ),
     options=(preset.WHEN, preset.JSON, *preset.RUNNING),
     refused=preset.REFUSED,

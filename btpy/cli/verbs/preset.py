@@ -103,7 +103,7 @@ def top(arguments: Arguments) -> int:
 
 
 def settings_of(name: str, arguments: Arguments, *, prints_each: bool = False, missing: str | None = None) -> Settings:
-    """``prints_each``: it prints a line for each call, so a limit applies. ``missing``: as for
+    """``prints_each``: the script prints a line for each call, so a limit applies. ``missing``: as for
     :meth:`btpy.Session.add`. Raises UsageError.
     """
     settings = flags(arguments, name, one_liner=prints_each, missing=missing)

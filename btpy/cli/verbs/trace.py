@@ -80,12 +80,13 @@ COMMAND = Command(
 _FORMATS = ("text", "ndjson", "json", "chrome")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _EVERY = 10.0  # seconds between drawings
-_LEAST = 0.05  # smallest share of a tree whose calls are timed
+_LEAST = 0.05  # a method whose share of the tree is smaller is not looked into
 _JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 
 _FLOWS = "flows"
-"""The library that follows work where the JDK hands it over. Libraries for frameworks need a second or two to come
-in."""
+"""The library that follows work where the JDK hands it over. Putting in the libraries for frameworks takes a second or
+two.
+"""
 _NONE = "none"
 _ROOT = """\
 @OnMethod({where}, location=ENTRY)
