@@ -2,10 +2,9 @@
 
 A regular expression runs on threads of the traced program, so it must need only one step for each character of the
 text: no backtracking, no allocation. Features that a finite automaton lacks (back references, look-around, possessive
-repetition, boundaries) are refused. The syntax is that of ``java.util.regex``. The expression must match the whole
-text. A character above U+FFFF counts as one character. The algorithms are those of Thompson (1968) and the subset
-construction; the table is read by
-``btpy.runtime.Patterns.automaton``.
+repetition, boundaries) are refused. The syntax is the syntax of ``java.util.regex``. The expression must match the
+whole text. A character above U+FFFF counts as one character. The algorithms are Thompson's construction (1968) and the
+subset construction. ``btpy.runtime.Patterns.automaton`` reads the table.
 """
 
 from __future__ import annotations
@@ -207,7 +206,7 @@ class _Reader:
         if not comma:
             return int(least), int(least)
         if most and int(most) < int(least):
-            raise PatternError("a repetition from more to fewer", at)
+            raise PatternError("the minimum of this repetition is above its maximum", at)
         return int(least), int(most) if most else None
 
     def _repeated(self, start: int, end: int, part: _Part, least: int, most: int | None) -> _Part:

@@ -3,7 +3,7 @@
 btpy is often run as root, in a directory that others can write and with an environment that was made for other
 programs. Python takes modules from the working directory and from ``PYTHON*`` variables, Java takes options and classes
 from ``JAVA_TOOL_OPTIONS`` and ``CLASSPATH``, and the dynamic linker takes libraries from ``LD_*``. So btpy protects its
-own child processes from these:
+own child processes:
 
 - a child runs in the root directory, unless it works in another directory;
 - it gets the variables that are named here, and no others;
@@ -80,8 +80,8 @@ def start(
     stdout: int = DEVNULL,
     descriptors: Sequence[int] = (),
 ) -> TextProcess:
-    """Start a child that belongs to btpy. ``inherited``: the variables for it; ``descriptors``: the descriptors that it
-    inherits besides standard input and output. Ctrl-C reaches this process, but not the child.
+    """Start a child that belongs to btpy. ``inherited``: the variables for the child; ``descriptors``: the descriptors
+    that the child inherits besides standard input and output. Ctrl-C reaches this process, but not the child.
     """
     return subprocess.Popen(
         [*command],

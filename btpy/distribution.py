@@ -11,7 +11,7 @@ NAME = "btpy-jvm-tracer"
 
 def version() -> str:
     """The version of the installed distribution, such as ``0.1.0``."""
-    from importlib import metadata  # importing it takes longer than all of `btpy --help`
+    from importlib import metadata  # this import takes longer than all of `btpy --help`
 
     return metadata.version(NAME)
 

@@ -42,7 +42,8 @@ class BtpyError(Exception):
 
 
 def _summary(diagnostics: Sequence[Diagnostic]) -> str:
-    """The text in a traceback: the first diagnostic with its place and remedy, and the number of the others."""
+    """The text in a traceback: the first diagnostic with its place and remedy, and the number of the other diagnostics.
+    """
     if not diagnostics:
         return "the script was refused"
     first = diagnostics[0]

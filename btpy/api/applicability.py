@@ -1,4 +1,6 @@
-"""Finds the libraries that apply to a running JVM: they name a class that is loaded in it. Instruments nothing."""
+"""Finds the libraries that apply to a running JVM: a library applies if it names a class that the JVM has loaded.
+Instruments nothing.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ _MOST = 1000
 """The maximum number of loaded classes that are examined for one library."""
 
 _JDK_PACKAGES = ("java.", "jdk.", "sun.", "com.sun.")
-"""Packages of the JDK only; packages of ``javax`` can also be those of an application server."""
+"""Packages of the JDK only; packages of ``javax`` can also belong to an application server."""
 
 _OTHER_METHODS = ("BT303", "BT305")
 """Codes of diagnostics: no method of the class has the name, or no method of that name has the parameter types."""

@@ -1,4 +1,4 @@
-"""The attach of the command line: it begins while the script is compiled, and :func:`btpy.attach` continues it."""
+"""The command line begins to attach while it compiles the script. :func:`btpy.attach` continues this attach."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class LoadedClasses:
         return self._agent.search((Pattern(ClassPatternKind.REGEX, ".*"),), MOST_LISTED, since)
 
     def named(self, name: str) -> tuple[LoadedClass, ...]:
-        """The classes of this name: several if several loaders have a class of this name."""
+        """The classes of this name. Several loaders can have a class of the same name."""
         return self._agent.named((name,))
 
     def matching(self, patterns: tuple[Pattern, ...], most: int) -> tuple[LoadedClass, ...]:

@@ -1,4 +1,4 @@
-"""Every step of an attach, tested in order, each with the remedy if it fails (``btpy doctor``).
+"""Tests every step of an attach in order, and gives a remedy if a step fails (``btpy doctor``).
 
     for step in examine("OrderApp"):
         print(step.name, step.outcome, step.detail)
@@ -93,8 +93,9 @@ libraries."""
 
 
 def examine(target: str, method: AttachMethod = AttachMethod.AUTO) -> Iterator[Step]:
-    """The steps in the order of the test. After a failed step the others are UNTESTED. ``method``: as for
-    ``--attach``."""
+    """The steps in the order of the test. After a failed step, all later steps are UNTESTED. ``method``: as for
+    ``--attach``.
+    """
     patient = _Patient(target, method)
     has_failed = False
     try:
@@ -226,7 +227,7 @@ class _Patient:
         version = self._process.feature_version or 0
         if version < _WARNS_OF_AGENTS_SINCE or "-XX:+EnableDynamicAgentLoading" in self._process.options:
             return step
-        detail = f"agents may be loaded; Java {version} warns of each on the standard error of the program"
+        detail = f"agents may be loaded; Java {version} warns of each agent on the standard error of the program"
         return Step(name, Outcome.PASSED, detail, ("silent with -XX:+EnableDynamicAgentLoading",))
 
     def _attach_socket(self, name: str) -> Step:
@@ -344,14 +345,14 @@ class _Patient:
             if error.code not in _AFTER_LOADING:
                 raise
             self._refusal = error
-        return Step(name, Outcome.PASSED, f"{_milliseconds(start)} after it was asked to")
+        return Step(name, Outcome.PASSED, f"{_milliseconds(start)} after the request")
 
     def _connect(self, name: str) -> Step:
         assert self._connecting is not None
         if self._refusal is not None and self._refusal.code == _NOT_CONNECTED:
             raise self._refusal
         way = "a Unix socket" if self._connecting.address.startswith("unix:") else "TCP on the loopback interface"
-        return Step(name, Outcome.PASSED, f"the agent has called back through {way} and proved itself")
+        return Step(name, Outcome.PASSED, f"the agent has called back through {way} and proved its identity")
 
     def _build(self, name: str) -> Step:
         agent_build = self._session.target.agent_build

@@ -130,7 +130,7 @@ class EventMaker:
         )
 
     def _record_text(self, template: Template, record: Record) -> str:
-        if template.kind is TemplateKind.WARN:  # the text format writes it to standard error
+        if template.kind is TemplateKind.WARN:  # the text format writes warnings to standard error
             return printed_text(template, self._context, self._text)(record)
         return self._lines.text(record).removesuffix("\n")
 
@@ -175,7 +175,7 @@ class EventMaker:
     def _python(self, value: object) -> object:
         if value is None or isinstance(value, bool | int | float | str):
             return value
-        return json_value(value, self._context.stacks, {}, "")  # type: ignore[arg-type] # as records hold them
+        return json_value(value, self._context.stacks, {}, "")  # type: ignore[arg-type] # a value of a record
 
 
 class EventReader:

@@ -61,7 +61,7 @@ class Reader(Generic[T]):
 
     async def take_async(self) -> T | None:
         """The next item; None at the end. Raises as :meth:`take`."""
-        import asyncio  # importing it takes a sixth of the import time of a run at the terminal
+        import asyncio  # importing asyncio takes a sixth of the import time of a run at the terminal
 
         loop = asyncio.get_running_loop()
         woken = asyncio.Event()
@@ -102,7 +102,7 @@ class Reader(Generic[T]):
 
 
 class Feed(Generic[T]):
-    """``forgotten``: the number of items before the first that is kept for later readers."""
+    """``forgotten``: the number of items before the first item that is kept for later readers."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self.changed = threading.Condition()

@@ -1,8 +1,8 @@
 """Runs of btpy on several hosts at once: starts ``btpy node`` on each through ssh, and decodes the answers.
 
-One thread serves all hosts. A host can be slow, refuse, fail or vanish without an effect on the others. Everything that
-a host sends is untrusted: it is bounded before it is stored, and the connection to a host that breaks the format is
-closed.
+One thread serves all hosts. A host can be slow, refuse, fail or vanish without an effect on the other hosts. Everything
+that a host sends is untrusted: it is bounded before it is stored, and the connection to a host that breaks the format
+is closed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SILENT_SECONDS = 10.0
 MOST_HOSTS = 10_000
 
 STATUS_OTHER_VERSION = 78
-"""The exit status of ``btpy node`` on a host whose btpy has another version than the client's."""
+"""The exit status of ``btpy node`` on a host if its btpy has another version than the btpy of the client."""
 
 STATUS_NOT_FOUND = 127
 
@@ -67,7 +67,7 @@ def host_names(text: str) -> list[str]:
     if not names:
         raise UsageError(f"--hosts {text!r} names no host", help=["--hosts web[1-3],db-a"])
     if len(names) > MOST_HOSTS:
-        raise UsageError(f"--hosts names {len(names)} hosts, and {MOST_HOSTS} are possible")
+        raise UsageError(f"--hosts names {len(names)} hosts, but at most {MOST_HOSTS} are possible")
     for name in names:
         if not _NAME.fullmatch(name) or name.startswith("-"):
             raise UsageError(f"--hosts: {name!r} is not the name of a host", help=["--hosts web[1-3],db-a"])
@@ -111,7 +111,7 @@ class HostLine:
 
 @dataclass(frozen=True, slots=True)
 class HostSilent:
-    """Nothing has come from a host for ``seconds``; 0: it answers again."""
+    """Nothing has come from a host for ``seconds``; 0: the host answers again."""
 
     host: str
     seconds: float
@@ -134,8 +134,9 @@ class HostPushed:
 
 @dataclass(frozen=True, slots=True)
 class HostEnded:
-    """A host has ended. ``status``: the exit status of its command, as ssh reports it. ``error``: the fault in its
-    messages. ``has_begun``: whether btpy ran there. ``was_pushed``: whether the client tried to run its own btpy there.
+    """The run on a host has ended. ``status``: the exit status of its command, as ssh reports it. ``error``: the fault
+    in its messages. ``has_begun``: whether btpy ran there. ``was_pushed``: whether the client tried to run its own btpy
+    there.
     """
 
     host: str
@@ -199,8 +200,8 @@ class Pushing:
 
 class Hosts:
     """``command``: the command that starts btpy on each host. ``requests``: the line for ``btpy node`` on each host, by
-    the name of the host. :meth:`begin` connects. ``fan_out``: the most hosts that connect and attach at a time.
-    ``pushing``: how hosts get this version of btpy if they do not have it; None: these hosts fail.
+    the name of the host. :meth:`begin` connects. ``fan_out``: the maximum number of hosts that connect and attach at a
+    time. ``pushing``: how hosts get this version of btpy if they do not have it; None: these hosts fail.
     """
 
     def __init__(

@@ -39,7 +39,7 @@ class Result:
 
 
 def maps_in(expression: nodes.Expression) -> list[str]:
-    """Names of the maps that it reads, each once."""
+    """Names of the maps that the expression reads, each once."""
     names = (node.name for node in nodes.walk(expression) if isinstance(node, nodes.MapReference))
     return list(dict.fromkeys(names))
 
@@ -179,7 +179,7 @@ def _unfit(expression: nodes.Expression) -> Diagnostic:
     return Diagnostic(
         "BT108",
         "the prompt can compute only with maps and numbers",
-        Label(expression.span, "this is neither of them"),
+        Label(expression.span, "this is neither a map nor a number"),
         help=("only probes can read values of the target",),
         notes=('examples:  @hits   @errors / @hits   @lat["SKU-1"] * 2   size(@hits)',),
     )

@@ -28,7 +28,7 @@ _UNITS = {Kind.DURATION: "ns", Kind.BYTES: "bytes"}
 
 
 class Histogram:
-    """A distribution: of ``hist``, ``pctl`` or ``lhist``. Numbers are in ``unit`` (``ns``, ``bytes`` or nothing)."""
+    """A distribution, from ``hist``, ``pctl`` or ``lhist``. Numbers are in ``unit`` (``ns``, ``bytes`` or nothing)."""
 
     def __init__(self, histogram: aggregates.Histogram | LinearHistogram, kind: Kind) -> None:
         self._histogram = histogram
@@ -75,7 +75,7 @@ class Histogram:
 
     @property
     def buckets(self) -> list[Bucket] | list[LinearBucket]:
-        """The buckets from the first occupied one to the last: ``low``, ``high`` and ``count``."""
+        """The buckets from the first occupied bucket to the last: ``low``, ``high`` and ``count``."""
         return self._histogram.buckets()
 
     def __repr__(self) -> str:
@@ -101,10 +101,10 @@ class MapView(Mapping[Any, Any]):
     """The content of a map when it was read.
 
     A key is a Python value, a tuple if the map has several keys, and ``()`` if it has none. Values are numbers for
-    ``count sum avg min max distinct``, :class:`btpy.events.aggregates.Stats` for ``stats``,
-    :class:`Histogram` for ``hist pctl lhist``, a list of numbers for ``tseries`` (None: no samples), a list of pairs of
-    value and count for ``topk``, and a list of values for ``sample_of``. Other kinds have the stored value. Keys are in
-    the order in which they are printed.
+    ``count sum avg min max distinct``, :class:`btpy.events.aggregates.Stats` for ``stats``, :class:`Histogram` for
+    ``hist pctl lhist``, a list of numbers for ``tseries`` (None: no samples), a list of pairs of value and count for
+    ``topk``, and a list of values for ``sample_of``. Values of other kinds are the stored values. Keys are in the order
+    in which they are printed.
 
     ``content``: the original aggregates, which can be merged. ``full``: samples lost because the map was full.
     """
@@ -199,7 +199,7 @@ class MapView(Mapping[Any, Any]):
         return table
 
     def _bounds(self, key: Any) -> dict[str, Any]:
-        """The columns of a map that is not exact."""
+        """The further columns of a map that is not exact."""
         if self.skips is None:
             return {}
         intervals = self.intervals(key)
@@ -207,12 +207,13 @@ class MapView(Mapping[Any, Any]):
         return {"skipped": self.skips.skipped, "low": low, "high": high}
 
     def to_pandas(self) -> Any:
-        """:meth:`rows` as a DataFrame of pandas. Raises UsageError when that is not installed."""
+        """:meth:`rows` as a DataFrame of pandas. Raises UsageError when pandas is not installed."""
         return _installed("pandas").DataFrame(self.rows())
 
     def to_polars(self) -> Any:
         """:meth:`rows` as a DataFrame of polars; where values of one column are of different types, they are text.
-        Raises UsageError when that is not installed."""
+        Raises UsageError when polars is not installed.
+        """
         return _installed("polars").DataFrame(self.rows(), infer_schema_length=None, strict=False)
 
     def _lines(self) -> list[str]:
@@ -317,7 +318,7 @@ class Maps(Mapping[str, MapView]):
         return self._delivery.snapshots() if self._last is None else self._last
 
     def contents(self, answers: Iterable[messages.Maps]) -> list[MapContent]:
-        """The content of the map that the target has sent, decoded. Raises ProtocolError."""
+        """The content of each map that the target has sent, decoded. Raises ProtocolError."""
         return [content for answer in answers for content in self._delivery.contents(answer)]
 
     def _read(self, map_: int) -> MapContent | None:

@@ -20,7 +20,7 @@ class Shares:
     """The last contents of the maps of each target, also of targets that have ended.
 
     Maps of the same name and kind are merged, as if one map had all samples. Values that are not aggregates cannot be
-    merged. Their rows have the source before the key. ``stacks``: the stacks that the contents refer to.
+    merged. The rows of these values have the source before the key. ``stacks``: the stacks that the contents refer to.
     """
 
     def __init__(self, stacks: StackTable | None = None) -> None:

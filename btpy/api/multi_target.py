@@ -33,8 +33,8 @@ def attach_all(
     libraries: Sequence[str | Path] = (),
     limits: Limits | None = None,
 ) -> Sessions:
-    """Attach to several JVMs at once, as :func:`btpy.attach` does to one. A JVM that cannot be traced does not prevent
-    the others: ``failures`` says why.
+    """Attach to several JVMs at once, as :func:`btpy.attach` does to one. If a JVM cannot be traced, the others are
+    traced: ``failures`` has the error.
 
     If all fail, raises the error of the first one; raises UsageError if there are no targets.
     """
@@ -111,8 +111,8 @@ class Sessions:
         self._each(lambda session: session.send(event))
 
     def events(self, timeout: float | None = None, *, most: int = MOST_WAITING) -> Iterator[Event]:
-        """The events of all targets in order of arrival. ``Event.pid`` is the pid of the target. It ends when all
-        targets have ended. Raises TargetGone if all targets are gone.
+        """The events of all targets in order of arrival. ``Event.pid`` is the pid of the target. The iteration ends
+        when all targets have ended. Raises TargetGone if all targets are gone.
         """
         return _events(self._feed.reader(most), timeout)
 

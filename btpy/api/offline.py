@@ -47,8 +47,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FoundClass:
-    """``origin``: the path or module that contains it. ``entry``: its path in it (``com/acme/Foo.class``). ``read``
-    works until the caller takes the next class. It raises UsageError if the class cannot be read."""
+    """``origin``: the path or module that contains the class. ``entry``: the path of the class in ``origin``
+    (``com/acme/Foo.class``). ``read`` works until the caller takes the next class. It raises UsageError if the class
+    cannot be read.
+    """
 
     origin: str
     entry: str
@@ -57,7 +59,7 @@ class FoundClass:
 
 
 Classes = Callable[[], Iterator[FoundClass]]
-"""The classes. The caller can iterate over them several times. Raises UsageError for a path that cannot be read."""
+"""Makes a new iterator over the classes at each call. Raises UsageError for a path that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A preview of a program: its classes are woven here and installed nowhere (``btpy check --plan``)."""
+"""A preview of a program: btpy weaves the classes and installs them nowhere (``btpy check --plan``)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class ProbePreview:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """``before`` and ``after``: bytes of the class files that change; ``handlers``: number and bytes of the classes
-    that the probes become. ``unread``: matched classes whose class file btpy cannot read before the JVM shows it.
+    """``before`` and ``after``: bytes of the class files that change; ``handlers``: the number of handler classes, and
+    their bytes. ``unread``: matched classes whose class file btpy cannot read before the JVM shows it.
     """
 
     probes: tuple[ProbePreview, ...]

@@ -54,7 +54,7 @@ class ProbeFigures:
         return self._engine.delivery.accounts
 
     def errors(self, probes: Iterable[int]) -> int:
-        """Firings of these probes that failed or counted an error."""
+        """The number of firings of these probes that failed or counted an error."""
         return sum(self._errors.count(probe) for probe in probes)
 
     def uncommitted(self, probes: Iterable[int]) -> int:

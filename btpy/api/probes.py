@@ -68,8 +68,9 @@ class ProbeSwitches(Protocol):
 
 
 class Probe:
-    """Made by :meth:`btpy.Session.add`. Its figures are sums over all its versions, as far as the target has reported
-    them (every second)."""
+    """Made by :meth:`btpy.Session.add`. Its figures are sums over all its versions, as the target has reported them
+    last (every second).
+    """
 
     def __init__(
         self,
@@ -200,15 +201,15 @@ class Probe:
         return self._session.replace(self, script)
 
     def sample(self, rate: str | None) -> None:
-        """``"1/10"`` or ``"10%"``: this share of its hits fires; ``"50/s"``: at most 50 a second; None: all.
+        """``"1/10"`` or ``"10%"``: this share of its hits fires; ``"50/s"``: at most 50 hits a second fire; None: all.
 
         Its maps keep their content. From now on each sample counts for the hits that it represents.
         """
         self._switches.sample(self, rate)
 
     def limit(self, limit: str | int | None) -> None:
-        """``"50/s"``: at most 50 firings a second. A number: the firings from now on until it is disabled; None: no
-        limit.
+        """``"50/s"``: at most 50 firings a second. A number: the probe is disabled after so many further firings; None:
+        no limit.
         """
         self._switches.limit(self, limit)
 

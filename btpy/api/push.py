@@ -50,7 +50,9 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """``steps``: the lines for standard input of the command. Then the host asks for ``data`` unless it has it."""
+    """``steps``: the lines for standard input of the command. Then the host asks for ``data`` unless it already has the
+    copy.
+    """
 
     steps: bytes
     data: bytes

@@ -42,7 +42,7 @@ def unpack(digest: str, size: int) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             archive.extractall(partial)
-        with contextlib.suppress(OSError):  # another run may have been faster
+        with contextlib.suppress(OSError):  # another run may have put the copy there in the meantime
             os.rename(partial, copy)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -70,7 +70,7 @@ def _private_directory() -> str:
 
 
 def _make(place: str, user: int) -> str:
-    """Makes the directory. Returns the reason why it is not safe, or an empty text."""
+    """Makes the directory. Returns the reason why the directory is not safe, or an empty text."""
     parent = os.path.dirname(place)
     absent_parts = []
     while not os.path.isdir(parent):

@@ -1,4 +1,4 @@
-"""Putting probes into hosts in stages: the decision when the next stage begins, and when all probes must come out.
+"""Puts probes into hosts in stages: decides when the next stage begins, and when all probes must come out.
 
 The functions are pure. The caller observes the hosts, and does what a decision says.
 """

@@ -84,7 +84,7 @@ def attach(
     names of secrets are hidden. ``secrets``: names and regular expressions of further secrets, as for ``--secret``
     (``customerNumber``, ``/AC-[0-9]{6}/``), in addition to the user's file. ``frameworks``: globs of further classes
     whose frames ``app_frame()`` skips. ``libraries``: directories where imports are looked for first. ``limits``:
-    bounds on captured values and buffers, and the time that the target waits for this side. ``kept``: the number of
+    bounds on captured values and buffers, and the time that the target waits for the client. ``kept``: the number of
     past events that are kept for a reader that subscribes later. ``tap``: called with each message to and from the
     target, its bytes, and whether it was sent, on threads of btpy; secrets in texts are not masked in these messages.
     ``method``: as for ``--attach``, if the attach has not begun.
@@ -238,7 +238,7 @@ class BaseSession:
         missing: str | None = None,
         level: int | None = None,
     ) -> list[Probe]:
-        """Put the probes of a script in: a text, or the file of a :class:`~pathlib.Path`.
+        """Put the probes of a script in. The script is a text, or the file of a :class:`~pathlib.Path`.
 
         ``name``: the name of the text in messages. ``parameters``: values for the parameters that the script declares
         (``250`` or ``"250ms"``). ``missing``: the reaction to a probe that matches no code now: ``error``, ``warn``
@@ -305,7 +305,9 @@ class BaseSession:
         match: bool = True,
     ) -> list[Diagnostic]:
         """The diagnostics of a script, and of its probes that would match nothing if it were added now. Changes
-        nothing. ``match`` False: does not ask the target, so the result has nothing about matching; never waits."""
+        nothing. ``match`` False: the method does not ask the target, so it never waits, and the result has nothing
+        about matching.
+        """
         with self.scripts.changing if match else contextlib.nullcontext():
             try:
                 program = self.scripts.check(self._source(script, name), parameter_texts(parameters))
@@ -315,8 +317,8 @@ class BaseSession:
 
     def listing(self, pattern: str, *, most: int | None = None) -> tuple[ListedProbe, ...]:
         """The classes and methods that ``com.acme.*`` or ``com.acme.Foo::bar*`` matches now; ``most``: the maximum
-        number of classes; the first by name. Touches nothing. Raises ScriptError if the text is not a pattern, and
-        UsageError.
+        number of classes, in the order of their names. Touches nothing. Raises ScriptError if the text is not a
+        pattern, and UsageError.
         """
         from btpy.lang.check.checker import check_source
 
@@ -446,8 +448,8 @@ class Session(BaseSession):
         ``async for``.
 
         Every reader gets all events. ``from_start``: also the events before this call, as far as they are kept (the
-        last 10,000). ``most``: events that may wait for this reader, 10,000 at least; a slower reader loses the oldest
-        of them, counted in its ``dropped``.
+        last 10,000). ``most``: the number of events that may wait for this reader, 10,000 at least. A slower reader
+        loses the oldest events; its ``dropped`` counts them.
 
         If the target is gone, yields everything that it sent, then raises TargetGone.
         """
@@ -462,13 +464,13 @@ class Session(BaseSession):
 
     def items(self, *, most: int = MOST_WAITING) -> Reader[Record | Item]:
         """Like :meth:`events` from the start, but yields decoded items, for a program that shows them: records after
-        their speculation is settled, maps to print, errors, counters. ``context`` resolves the ids in them.
+        their speculation is settled, maps to print, errors, counters. ``context`` resolves the ids in the items.
         """
         return self._feed.reader(most)
 
     def read_at_most(self, records: int) -> None:
         """From now on decode at most this number of records of a probe in a second; :meth:`items` counts the others
-        (``Unread``). For a program that only shows events: a record that is not decoded costs little, so this side
+        (``Unread``). For a program that only shows events: a record that is not decoded costs little, so the client
         keeps up and no record is lost on the way.
         """
         self._engine.delivery.reading_limit = ReadingLimit(records, self._engine.delivery.outline.templates)
@@ -523,14 +525,15 @@ class Session(BaseSession):
 
 class PulledSession(BaseSession):
     """Made by :func:`attach_pulled`: the caller takes the messages of the target at its own pace. The target sends only
-    as much as the caller takes, and drops and counts the rest, so this side loses nothing."""
+    as much as the caller takes, and drops and counts the rest, so the client loses nothing.
+    """
 
     def received(self, timeout: float | None = None) -> Iterator[Message]:
         """The messages of the next ``timeout`` seconds (None: until the session ends), for a program that stores them,
         or shows their :meth:`item`.
 
-        Raises TargetGone and ProtocolError once everything that came before has been taken. When :class:`Exiting`
-        comes, the JVM waits for :meth:`detach`.
+        Raises TargetGone and ProtocolError once the caller has taken all earlier messages. When :class:`Exiting` comes,
+        the JVM waits for :meth:`detach`.
         """
         return self._engine.delivery.received(timeout)
 

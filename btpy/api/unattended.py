@@ -23,9 +23,9 @@ from btpy.wire.messages import SessionInfo, TellKind
 @dataclass(frozen=True, slots=True)
 class Listed:
     """One session. ``id``: eight hex digits, as users read and type them. ``enabled``: the number of enabled
-    ``probes``. ``age``,
-    ``ttl``: seconds; None: it ends with its client. ``clients``: the connected clients; ``waiting``: events that no
-    client has taken."""
+    ``probes``. ``age``, ``ttl``: seconds; None: the session ends with its client. ``clients``: the connected clients;
+    ``waiting``: events that no client has taken.
+    """
 
     id: str
     name: str
@@ -75,10 +75,11 @@ def set_level(target: int | str | JvmProcess, name_or_id: str, level: int) -> No
 
 def join(target: int | str | JvmProcess, name_or_id: str, *, take_over: bool = False, kept: int = KEPT) -> Session:
     """Join an unattended session (:meth:`btpy.Session.leave`), by its id or name, with its probes, its maps, and the
-    records that it kept. ``take_over``: take it from a client that has joined it. ``kept``: as for :func:`btpy.attach`.
+    records that it kept. ``take_over``: take the session from a client that has joined it. ``kept``: as for
+    :func:`btpy.attach`.
 
-    Raises UsageError when there is no such session, or it cannot be joined; Unreadable if the meaning of its ids is
-    unknown.
+    Raises UsageError when there is no such session, or it cannot be joined; Unreadable if the meaning of the ids in its
+    records is unknown.
     """
     engine = _joined(target, name_or_id, take_over)
     return Session(engine, _permissions(engine), kept=kept)

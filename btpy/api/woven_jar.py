@@ -118,7 +118,8 @@ def parsed(text: bytes) -> tuple[Attributes, list[tuple[str, Attributes]]]:
 
 def is_inside(entry: str) -> bool:
     """Whether the path of an entry stays inside the directory or the jar that it is written to, and is the only path
-    that leads there. Programs on other systems take a backslash for a slash, and a letter with a colon for a drive."""
+    that leads there. Programs on other systems read a backslash as a slash, and a letter with a colon as a drive.
+    """
     parts = entry.replace("\\", "/").split("/")
     return not {"", ".", ".."} & {*parts} and ":" not in parts[0] and "\0" not in entry
 

@@ -49,7 +49,7 @@ UNREADABLE = (
 
 
 class Archive:
-    """An open archive. Raises OSError when it cannot be opened, ValueError when it cannot be read."""
+    """An open archive. Raises OSError when the archive cannot be opened, and ValueError when btpy cannot read it."""
 
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # do not wait for a pipe

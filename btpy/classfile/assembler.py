@@ -619,7 +619,8 @@ class CodeBuilder:
 
     @contextmanager
     def protected(self, handler: Label, catch_type: str | None = None) -> Iterator[None]:
-        """``handler`` covers the instructions emitted inside; ``catch_type`` is an internal name; None: all exceptions.
+        """``handler`` covers the instructions that are emitted in the ``with`` block; ``catch_type`` is an internal
+        name; None: all exceptions.
 
         Inner ranges come first in the exception table.  A range without instructions is left out.
         """

@@ -51,7 +51,7 @@ class Bytecode:
 
     @property
     def targets(self) -> Sequence[int]:
-        """The jump targets of each of the ``branches``. Raises ClassFileError when one leaves the code."""
+        """The jump targets of each of the ``branches``. Raises ClassFileError when a target is outside of the code."""
         if self._targets is None:
             self._targets = [branch_target(self.code, at) for at in self.branches]
         return self._targets
@@ -127,7 +127,7 @@ class SwitchTable(NamedTuple):
 
 
 def switch_table(code: bytes, at: int) -> SwitchTable:
-    """The table of the switch at ``at``. Raises ClassFileError when it passes the end of the code."""
+    """The table of the switch at ``at``. Raises ClassFileError when the table passes the end of the code."""
     default = (at & ~3) + 4
     if code[at] == op.TABLESWITCH:
         low = _signed4(code, default + 4)
@@ -146,7 +146,9 @@ def _signed4(code: bytes, at: int) -> int:
 
 
 def branch_target(code: bytes, at: int) -> int:
-    """The offset that the branch instruction at ``at`` jumps to. Raises ClassFileError when it leaves the code."""
+    """The offset that the branch instruction at ``at`` jumps to. Raises ClassFileError when the target is outside of
+    the code.
+    """
     if code[at] < op.GOTO_W:
         target = at + (code[at + 1] << 8 | code[at + 2])
         if code[at + 1] >= 0x80:

@@ -8,7 +8,7 @@
       catch [0, 4) -> 5 any
       frame 5: [] [java/lang/Throwable]
 
-Pool indexes are resolved, so that the text does not change when only the pool does.  :func:`listing` has labels in
+Pool indexes are resolved, so that the text does not change when only the pool changes.  :func:`listing` has labels in
 place of offsets, so that two versions of a method differ where code was inserted and nowhere else.
 """
 

@@ -1,8 +1,8 @@
 """Decodes stack map frames (JVMS §4.7.4) to an absolute form, and encodes them in the shortest form.
 
 A frame in a class file has the changes since the frame before it.  Here a frame is absolute: its offset in the code,
-all its locals and its whole stack.  A verification type is its bytes in the class file: one byte for most, three for
-Object (a pool index) and Uninitialized (the offset of the ``new``), so types can be compared and copied as bytes.
+all its locals and its whole stack.  A verification type is its bytes in the class file: one byte for most types, three
+for Object (a pool index) and Uninitialized (the offset of the ``new``), so types can be compared and copied as bytes.
 ``long`` and ``double`` are one type that takes two local variables, as in the class file.
 """
 
@@ -73,7 +73,7 @@ def slots(types: tuple[bytes, ...]) -> int:
 
 
 def initial_locals(class_name: str, name: str, descriptor: str, static: bool, pool: ConstantPool) -> tuple[bytes, ...]:
-    """The locals on entry of a method (JVMS §4.10.1.6). The first frame is relative to them."""
+    """The locals on entry of a method (JVMS §4.10.1.6). The first frame is relative to these locals."""
     types = [type_of(parameter, pool) for parameter in descriptors.parse(descriptor)[0]]
     if static:
         return tuple(types)
@@ -338,7 +338,7 @@ def _extended(
     offset = -1
     previous = -1
     locals_ = initial
-    written = initial  # the locals of the frame before, with the types
+    written = initial  # the locals of the previous frame, with `types`
     for _ in range(count):
         kind = content[at]
         if kind < _RESERVED:

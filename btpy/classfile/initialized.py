@@ -2,9 +2,9 @@
 
 A forward data flow over the instructions.  Its state is one bit for each operand stack slot and each local variable
 (does it hold the uninitialised ``this``?) and one for the frame (has ``super(…)`` or ``this(…)`` returned?).  An
-``invokespecial`` of an ``<init>`` whose receiver has the bit is the call that initialises ``this``; any other call
-is for an object of a ``new``.  Where paths meet, a bit stays only if all of them have it.  Bits are only cleared, never
-set, so the analysis ends.
+``invokespecial`` of an ``<init>`` whose receiver has the bit is the call that initialises ``this``; any other call is
+for an object of a ``new``.  Where paths meet, a bit stays only if all paths have it.  Bits are only cleared, never set,
+so the analysis ends.
 
 Counting ``new`` against ``<init>`` is not enough: some compilers choose between several ``super(…)`` calls in one
 constructor.  Stack map frames are not used, because old class files, and class files that HotSpot gives to a

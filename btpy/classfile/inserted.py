@@ -1,7 +1,7 @@
 """The code that was woven into a method: the attribute ``btpy.Inserted`` of a Code attribute.
 
-If several sessions weave a class, their weavers run one after the other. None of them may treat the inserted code of
-another as code of the program. The JVM ignores attributes that it does not know (JVMS §4.7.1)::
+If several sessions weave a class, their weavers run one after the other. No weaver may treat the inserted code of
+another weaver as code of the program. The JVM ignores attributes that it does not know (JVMS §4.7.1)::
 
     u4 checksum        CRC-32 of the code; a tool that changes code and copies unknown attributes leaves a wrong one
     u2 count
@@ -37,7 +37,7 @@ def ranges(code: Code) -> tuple[tuple[int, int], ...]:
 
 def content(code: bytes, inserted: Sequence[int]) -> bytes:
     """The content of the attribute for ``code``; ``inserted``: start, end, start, end, …. If there are more ranges than
-    it can hold, the rest is omitted.
+    the attribute can hold, the rest is omitted.
     """
     offsets = inserted[: 2 * 65_535]
     return struct.pack(f">IH{len(offsets)}H", zlib.crc32(code), len(offsets) // 2, *offsets)

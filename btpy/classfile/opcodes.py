@@ -484,8 +484,8 @@ STORES = {first: opcode + (ISTORE - ILOAD) for first, opcode in LOADS.items()}
 #: Element types of ``newarray``, by its operand (JVMS §6.5).
 NEWARRAY_TYPES = dict(zip(range(4, 12), "ZCFDBSIJ", strict=True))
 
-#: Instructions that copy or reorder slots: the number of popped slots, and the indexes of the pushed ones among them
-#: (0: the deepest).
+#: Instructions that copy or reorder slots: the number of popped slots, and the indexes of the pushed slots among the
+#: popped slots (0: the deepest).
 SHUFFLES: dict[int, tuple[int, tuple[int, ...]]] = {
     DUP: (1, (0, 0)),
     DUP_X1: (2, (1, 0, 1)),

@@ -45,7 +45,7 @@ class OperationKind(Enum):
 
 
 class Operation(NamedTuple):
-    """One instruction. ``end`` is the offset after it.
+    """One instruction. ``end`` is the offset after the instruction.
 
     ``owner``: the type in the instruction: the class of a call or field, the type of CAST and INSTANCE_OF, the element
     type of arrays; empty for other operations. The instruction alone does not distinguish ``byte`` from ``boolean``
@@ -190,7 +190,7 @@ class NewObject(NamedTuple):
 
 
 def initializes_this(call: Operation, state: State) -> bool:
-    """True for a constructor call that is ``super(…)`` or ``this(…)``. ``state``: the state before it."""
+    """True for a constructor call that is ``super(…)`` or ``this(…)``. ``state``: the state before the call."""
     return state.stack[_receiver(call, state)] == typeflow.THIS
 
 

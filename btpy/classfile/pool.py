@@ -228,7 +228,7 @@ class ConstantPool:
     def _parsed_index(self, entry: bytes) -> int:
         """The index of an equal entry in the class file, 0 if there is none.
 
-        It searches for the bytes, because only a few entries are looked up, and a table of all would cost more.
+        It searches for the bytes, because only a few entries are looked up, and a table of all entries would cost more.
         """
         starts = self._starts
         data = self._data
@@ -332,7 +332,7 @@ class ConstantPool:
 
     @property
     def added(self) -> bytes:
-        """The entries after those of the class file."""
+        """The entries after the entries of the class file."""
         return b"".join(self._added)
 
     def to_bytes(self) -> bytes:

@@ -401,7 +401,8 @@ def _parameter_names(method: Member) -> tuple[str | None, ...]:
     content = variables.content
     for row in range(unpack_from(">H", content)[0]):
         start, _, name, _, slot = unpack_from(">HHHHH", content, 2 + 10 * row)
-        # A variable of a block may reuse the slot of a parameter. The parameter is the one that is live from offset 0.
+        # A variable of a block may reuse the slot of a parameter. The parameter is the variable that is live from
+        # offset 0.
         if start == 0 and slot in slots:
             names[slots[slot]] = method.pool.text_at(name)
     return tuple(names)

@@ -190,7 +190,7 @@ def _padding(at: int) -> int:
 
 
 def _opposite(opcode: int) -> int:
-    """The conditional jump that is taken when ``opcode`` is not."""
+    """The conditional jump that is taken when the jump ``opcode`` is not taken."""
     if opcode >= op.IFNULL:
         return opcode ^ 1
     return ((opcode + 1) ^ 1) - 1

@@ -27,7 +27,7 @@ _FILE = re.compile(r"(?:\+ )?(\d{1,9}) (.+)", re.ASCII)
 
 
 class Origin(NamedTuple):
-    """A line of a source file, which has a name and no path."""
+    """A line of a source file. The file has a name, but no path."""
 
     file: str
     line: int

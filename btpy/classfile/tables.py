@@ -1,4 +1,4 @@
-"""Attributes of a Code attribute that hold offsets into the code, after code was inserted.
+"""Changes the attributes of a Code attribute that hold offsets into the code, after code was inserted.
 
 ``LineNumberTable`` (JVMS §4.7.12), ``LocalVariableTable`` (§4.7.13), ``LocalVariableTypeTable`` (§4.7.14), type
 annotations (§4.7.20) and javac's ``CharacterRangeTable``.  ``StackMapTable`` is in ``frames``.  Other attributes stay
@@ -64,7 +64,7 @@ def _variables(content: bytes, relocation: Relocation) -> bytes:
 def _character_ranges(content: bytes, relocation: Relocation) -> bytes:
     out = bytearray(content)
     for row in range(unpack_from(">H", content)[0]):
-        start, end = unpack_from(">HH", content, 2 + 14 * row)  # `end` is the last byte, not the one after it
+        start, end = unpack_from(">HH", content, 2 + 14 * row)  # `end` is the last byte, not the byte after it
         struct.pack_into(">HH", out, 2 + 14 * row, _start(start, relocation), max(relocation.reference(end + 1) - 1, 0))
     return bytes(out)
 

@@ -9,9 +9,9 @@ to the JVM, ``Ljava/lang/String;``, ``[Z``. Instead of a type, a slot may hold
 - ``None``: unusable.
 
 With a StackMapTable the flow is one straight walk: the table has the types at all joins of paths.  Without a
-StackMapTable (class files older than version 50, and boot classes as HotSpot passes them) it is a work list over all
-paths. Where paths join with different types, a reference is an ``Object`` and other values are unusable.  Types only
-become less precise, so the analysis ends.
+StackMapTable (class files older than version 50, and boot classes as HotSpot passes them) the flow is a work list over
+all paths. Where paths join with different types, a reference is an ``Object`` and other values are unusable.  Types
+only become less precise, so the analysis ends.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def is_reference(value: Value) -> bool:
 
 
 def states(file: ClassFile, method: Member, bytecode: Bytecode, positions: Collection[int]) -> dict[int, State]:
-    """The states before the instructions at ``positions``, without unreachable ones.
+    """The states before the instructions at ``positions``, without unreachable instructions.
 
     Raises ClassFileError when the operand stacks contradict each other. Nothing is added to the pool.
     """

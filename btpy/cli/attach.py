@@ -17,8 +17,8 @@ COMMAND = Command(
     usage=("attach PID|NAME SESSION [options]",),
     summary="join a session that was left running",
     about=(
-        "Joins a session that was left with -x or --keep, by its id (or the beginning of it) or its name: shows what\n"
-        "its probes produced meanwhile, the newest 5,000 events, and what they produce now. Ctrl-C leaves it running."
+        "Joins a session that was left with -x or --keep, by its id (or the beginning of it) or its name. Shows the\n"
+        "newest 5,000 events from before the join, and then all new events. Ctrl-C leaves the session running."
     ),
     options=(
         *LIMIT_OPTIONS,
@@ -31,7 +31,7 @@ COMMAND = Command(
     ),
     positionals=(2, 2),
     examples=(
-        ("attach shop nightly", "what happened meanwhile, and what happens now"),
+        ("attach shop nightly", "the events from before the join, and all new events"),
         (
             "attach 4711 1a2b -f ndjson -o nightly.ndjson",
             "a session by the beginning of its id; the output goes to a file",

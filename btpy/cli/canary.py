@@ -42,7 +42,7 @@ class Canary:
         self._change(host, is_traced=True)
 
     def settled(self, host: str) -> None:
-        """The probes of the host are in, or it has ended."""
+        """The probes of the host are in, or the host has ended."""
         self._change(host, is_settled=True)
 
     def lost(self, host: str, reason: str) -> None:
@@ -98,7 +98,7 @@ def canary_of(arguments: Arguments, names: Sequence[str], budget: float | None) 
                 raise UsageError(f"{option.names[0]} needs --canary", help=["--canary 1 --then 10% --then all"])
         return None
     if budget == 0:
-        raise UsageError("--canary watches the budget, and --budget off removes it", help=["--budget 5%"])
+        raise UsageError("--canary watches the budget, and --budget off removes the budget", help=["--budget 5%"])
     settle, errors = arguments.text("settle"), arguments.text("max_errors")
     bounds = Bounds(
         errors=0 if errors is None else number("--max-errors", errors),

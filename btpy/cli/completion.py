@@ -234,7 +234,7 @@ def _arguments(
 
 
 def _expected(usage: str, name: str) -> list[str]:
-    """The arguments in a line of usage, up to the first optional one or the explanation."""
+    """The arguments in a line of usage, up to the first optional argument or the explanation."""
     words = []
     for word in usage.removeprefix(name).split("  ")[0].split():
         if word.startswith(("-", "[")) and not word.startswith("[C"):

@@ -48,7 +48,7 @@ class Console:
         self._print(render_all(diagnostics, colour=self.color, unicode=self.unicode).rstrip("\n"))
 
     def warning(self, text: str, help: Sequence[str] = ()) -> None:
-        """``help``: remedies, as errors have them."""
+        """``help``: remedies, as in :class:`BtpyError`."""
         self._print("\n".join([self._paint("warning", "1;33") + f": {self._clean(text)}", *self._help(help)]))
 
     def _help(self, remedies: Sequence[str]) -> list[str]:

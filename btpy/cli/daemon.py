@@ -23,14 +23,14 @@ COMMAND = Command(
     usage=("daemon DIRECTORY [-o otlp://HOST:4318] [options]",),
     summary="keep the probes of a directory in JVMs, and export what they find",
     about=(
-        "Reads a directory of standing probes: each TOML file names JVMs and a script. Puts the probes into each such\n"
-        "JVM of this machine as it starts, exports their output by OTLP, and follows changes of the files. SIGTERM\n"
-        "takes all probes out. A daemon that is killed finds them again at its next start. btpy help daemon shows\n"
-        "a file."
+        "Reads a directory of standing probes: each TOML file names JVMs and a script. Puts the probes into each of\n"
+        "these JVMs on this machine when it starts, exports their output by OTLP, and follows changes of the files.\n"
+        "SIGTERM takes all probes out. If the daemon is killed, the next daemon finds the probes again. btpy help\n"
+        "daemon shows a file."
     ),
     options=(
         Option(("-o", "--output"), "where the output goes (default: as OTEL_EXPORTER_OTLP_ENDPOINT says)", "URL"),
-        Option(("--scan",), "how often it looks for JVMs and at the directory (default 5s)", "TIME"),
+        Option(("--scan",), "how often to search for JVMs and to read the directory (default 5s)", "TIME"),
         TTL._replace(help="how long the probes run on if the daemon is killed (default 1h)"),
         Option(("--keep",), "at the end leave the probes in for the next daemon, as long as --ttl"),
         Option(("--check",), "only read the directory, report the errors, and list the JVMs that are named"),
@@ -45,7 +45,7 @@ COMMAND = Command(
 
 SCAN_SECONDS = 5.0
 _ENDING_SECONDS = 30.0
-_ANSWER_SECONDS = 30.0  # for the API server
+_ANSWER_SECONDS = 30.0  # the wait for the first answer of the API server
 
 
 def run(arguments: Arguments, console: Console) -> int:

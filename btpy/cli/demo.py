@@ -21,7 +21,7 @@ COMMAND = Command(
     summary="start a small Java shop, trace it, leave it as it was",
     about=(
         "Starts the web shop that comes with btpy and traces its orders, quotes and refused payments for 20 seconds\n"
-        "(BTPY_DEMO_SECONDS). The script is printed first; it is a good one to start from."
+        "(BTPY_DEMO_SECONDS). The script is printed first; you can copy and change it."
     ),
     options=(),
     positionals=(0, 0),
@@ -31,7 +31,7 @@ COMMAND = Command(
     ),
 )
 
-_MAIN = "com.acme.shop.OrderApp"  # the name that finds it in another terminal: `btpy OrderApp`
+_MAIN = "com.acme.shop.OrderApp"  # the name that finds the shop in another terminal: `btpy OrderApp`
 
 SCRIPT = """\
 // Large orders as they come in: arguments at entry.

@@ -46,7 +46,7 @@ OUTPUT_OPTIONS = (
     Option(("--rotate",), "start a new file after a size or a time, and keep this many", "100MB[:10]|1h[:24]"),
     Option(("--compress",), "compress -o FILE by gzip"),
     Option(("--width",), "width of charts, and the greatest width of a live view, in columns", "N"),
-    Option(("--only",), "leave out all but this probe, event or map (@name)", "NAME", repeat=True),
+    Option(("--only",), "show only this probe, event or map (@name)", "NAME", repeat=True),
     Option(("--csv-safe",), "csv and tsv for spreadsheets: a text that they would take for a formula begins with '"),
     Option(("--utc",), "times in UTC, not in the local time zone"),
 )
@@ -140,7 +140,7 @@ class Destination(NamedTuple):
         name, others = left_out(outline, self.only, self.format.name)
         if others:
             remedy = "--only NAME chooses, -o DIRECTORY/ has all"
-            console.say(f"{self.format.name} has the columns of {name} only; missing: {', '.join(others)} ({remedy})")
+            console.say(f"{self.format.name} has only the columns of {name}; missing: {', '.join(others)} ({remedy})")
 
     def open(self, console: Console) -> Stream:
         """Raises OutputError."""

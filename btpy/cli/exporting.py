@@ -37,7 +37,7 @@ def report_when_due(
     exporters: Sequence[Exporter], read: Callable[[Sequence[Exporter]], None], console: Console
 ) -> None:
     """Reports the metrics of the exporters for which a report is due, and shows the messages of all exporters. ``read``
-    passes the current maps of all targets to them.
+    passes the current maps of all targets to exporters.
     """
     for exporter in exporters:
         for notice in exporter.notices():
@@ -91,9 +91,8 @@ def exposing(settings: ExpositionSettings | None, console: Console) -> Iterator[
 
 @contextlib.contextmanager
 def exporting(url: str | None, console: Console, *, patient: bool = False) -> Iterator[OtlpExport | None]:
-    """A context with the export; None without a URL. At the end it sends everything and reports the numbers to the
-    user. ``patient``: the run waits for the backend. Raises UsageError, and OutputError if
-    records were lost.
+    """A context with the export; None without a URL. At its end, the context sends everything and reports the numbers
+    to the user. ``patient``: the run waits for the backend. Raises UsageError, and OutputError if records were lost.
     """
     if url is None:
         yield None

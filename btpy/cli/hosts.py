@@ -71,7 +71,7 @@ _OWN = (
 
 _POLL = 0.1  # seconds between checks of the clock and of signals
 _UNTIL_INTERVAL = 0.25  # seconds between two readings of maps on a host, for --until
-_KEPT_INTERVAL = 2.0  # seconds between two readings of maps that are not shown, because a host may vanish
+_KEPT_INTERVAL = 2.0  # seconds between two readings of maps that are kept in case that the host vanishes
 _STATUS_OF_SSH = 255  # the exit status of ssh itself, when it has no connection
 _ENDING_SECONDS = 15.0  # seconds to wait for hosts that do not answer at the end
 
@@ -295,7 +295,7 @@ class HostsRun:
         return self._canary is not None and self._canary.goes_on and not self._reason
 
     def _watch_stage(self, now: float) -> None:
-        """Begins the next stage when the present one has kept its bounds, or ends the run everywhere."""
+        """Begins the next stage when the present stage has kept its bounds, or ends the run everywhere."""
         canary = self._canary
         if canary is None or self._reason:
             return
@@ -512,7 +512,7 @@ class HostsRun:
 
 
 class NothingTraced(BtpyError):
-    """No host traced anything. The user has seen the reason for each."""
+    """No host traced anything. The user has seen the reason for each host."""
 
     def __init__(self, status: int) -> None:
         super().__init__("nothing was traced on any host")

@@ -30,7 +30,7 @@ _LOCAL_MODES = 3  # index in the result of tcgetattr
 class Keyboard:
     """A terminal as keyboard. The context restores it at the end.
 
-    In the background it leaves the terminal alone, because the shell uses it.
+    In the background, btpy does not change the terminal, because the shell uses it.
     """
 
     def __init__(self, descriptor: int) -> None:

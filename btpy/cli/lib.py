@@ -22,13 +22,13 @@ COMMAND = Command(
     summary="libraries of probes: list, show, search, path, new",
     about=(
         "Libraries are scripts that other scripts import, and that run by name: btpy PID exceptions. `list` names all\n"
-        "of them, `show` prints one, `search` looks for a word in names and descriptions, `path` says where they\n"
-        "are searched. btpy help NAME shows how to use one. `new` creates your own, with a test that passes: in the\n"
-        "directory of -I, else in ~/.config/btpy/probes. It overwrites nothing.\n"
+        "of them, `show` prints one, `search` looks for a word in names and descriptions, `path` shows where btpy\n"
+        "searches for them. btpy help NAME shows how to use one. `new` creates your own, with a test that passes:\n"
+        "in the directory of -I, else in ~/.config/btpy/probes. It overwrites nothing.\n"
         "\n"
         "With a JVM, `list` says which libraries apply there: libraries with a probe in a class that the JVM has\n"
-        "loaded, and libraries for the JDK itself. These come first. If the JVM has a version of a framework that a\n"
-        "library does not know, a line below the library says so. Nothing in the JVM is instrumented."
+        "loaded, and libraries for the JDK itself. These come first. If a library does not fit the version of a\n"
+        "framework in the JVM, a line below the library says so. Nothing in the JVM is instrumented."
     ),
     options=(
         Option(("--json",), "with list: one JSON object a library, a line each"),
@@ -37,7 +37,7 @@ COMMAND = Command(
     ),
     positionals=(0, 2),
     examples=(
-        ("lib list OrderApp", "which libraries have something to say about this JVM?"),
+        ("lib list OrderApp", "which libraries apply to this JVM?"),
         ("lib search sql", "which library is about SQL?"),
         ("lib show jdbc", "read how a library is written"),
         ("lib new mine -I .", "create your own in this directory; btpy test mine.bt runs its test"),
@@ -140,7 +140,7 @@ def _listing(search: Libraries, libraries: list[Library]) -> list[str]:
 
 
 def _about(search: Libraries, library: Library) -> str:
-    """The first paragraph of its description, or why it cannot be read."""
+    """The first paragraph of the description of a library, or the reason why btpy cannot read the library."""
     return " ".join(_doc(search, library).partition("\n\n")[0].split())
 
 
@@ -190,8 +190,8 @@ def _path(search: Libraries) -> list[str]:
 
 
 def _new(search: Libraries, name: str, *, beside_others: bool) -> list[str]:
-    """Writes a library with a test, and returns the paths. ``beside_others``: whether it goes into the directory of
-    ``-I``.
+    """Writes a library with a test, and returns the paths. ``beside_others``: whether the library goes into the
+    directory of ``-I``.
 
     Raises UsageError; then no file is written.
     """

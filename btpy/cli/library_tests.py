@@ -70,7 +70,7 @@ def read_tests(path: Path) -> tuple[list[ClassesTest], list[RunTest]]:
             f"cannot read {path}: {(error.strerror or str(error)).lower()}",
             help=[
                 "the tests of NAME.bt are in NAME.test.toml",
-                'a first one, in three lines:  [[classes]]   cp = ["app.jar"]   methods = { PROBE = 1 }',
+                'a first test, in three lines:  [[classes]]   cp = ["app.jar"]   methods = { PROBE = 1 }',
             ],
         ) from error
     except tomllib.TOMLDecodeError as error:

@@ -45,7 +45,7 @@ _EVENTS_SHARE = 3  # this fraction (1/n) of the lines is for events
 
 
 def prints_by_itself(outline: Outline) -> bool:
-    """Whether a script shows something while it runs, apart from requests and its end."""
+    """Whether a script shows something while it runs, apart from ``@OnEvent`` requests and its end."""
     moments = (Moment.METHOD, Moment.TIMER)
     return any(
         template.kind in _PRINTING and outline.probes[template.probe].moment in moments
@@ -274,7 +274,7 @@ class Live:
         self._draw()
 
     def _print_now(self) -> None:
-        """The reaction to SIGUSR1: the probes of the script for it, otherwise all maps are shown."""
+        """Reacts to SIGUSR1: runs the probes of the script for this signal, or shows all maps if there are none."""
         if self._answers_signal:
             for target in self._targets:
                 with target.noticing():

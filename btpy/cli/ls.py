@@ -27,7 +27,7 @@ COMMAND = Command(
     summary="list the classes and methods that a pattern matches",
     about=(
         "PATTERN is Class, Class::method or Class::method @location, as in a script: globs, +Subtype, @Annotation and\n"
-        "/regular expressions/ included. Where nothing has that name, PrEn::* is short for PricingEngine::*. With a\n"
+        "/regular expressions/ included. If no class has that name, PrEn::* is short for PricingEngine::*. With a\n"
         "script: the methods that its probes match. Class files are read; nothing in the JVM is instrumented."
     ),
     options=(
@@ -50,7 +50,7 @@ COMMAND = Command(
     takes_parameters=True,
     examples=(
         ("ls OrderApp PricingEngine", "the methods of a class by its simple name"),
-        ("ls OrderApp '+java.sql.Statement::execute*'", "of all classes that implement an interface"),
+        ("ls OrderApp '+java.sql.Statement::execute*'", "the methods of all classes that implement an interface"),
         ("ls OrderApp 'com.acme.**::* @call(java.net.URL::open*)'", "the lines that call a method"),
         ("ls OrderApp slow.bt --json", "the methods that the probes of a script match"),
     ),

@@ -38,7 +38,7 @@ class FinalMaps:
         self._outline = first.outline
 
     def left(self, one: Contributor, contents: Sequence[MapContent]) -> None:
-        """The maps of one target at its end."""
+        """Adds the maps of one target at its end."""
         self._put(one, contents)
         for template, content in one.showing.asked_at_end.items():
             moved = with_stacks(content, one.context.stacks, self.stacks)
@@ -79,7 +79,7 @@ class FinalMaps:
 
 
 class MergedMaps(FinalMaps):
-    """``running``: the targets. Some may end during the run. ``writer``: as in :class:`FinalMaps`.
+    """``running``: the targets. Some targets may end during the run. ``writer``: as in :class:`FinalMaps`.
 
     If a target has ended, the next turn of the target reports its end.
     """

@@ -1,4 +1,4 @@
-"""``btpy PID,PID FILE`` and ``btpy --all NAME FILE``: one script in several JVMs. Each can fail or end alone."""
+"""``btpy PID,PID FILE`` and ``btpy --all NAME FILE``: one script in several JVMs. Each JVM can fail or end alone."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _refuse_what_is_for_one(arguments: Arguments, settings: Settings) -> None:
 
 
 def _found(text: str, *, every: bool) -> tuple[list[JvmProcess], list[BtpyError]]:
-    """The selected JVMs that can be traced, and the errors of those that cannot. Raises AttachError, UsageError."""
+    """The selected JVMs that can be traced, and the errors of the other JVMs. Raises AttachError, UsageError."""
     if every:
         processes_by_name = jvms.find_all(text)
         failures = [process.obstacle for process in processes_by_name if process.obstacle is not None]

@@ -1,7 +1,8 @@
 """``btpy node``: the part of ``btpy --hosts`` on one of the hosts. ``ssh`` starts it, never a user. Standard input
 brings a request, a line of JSON, and then a byte a second. Standard output takes a stream of recordings
-(:mod:`btpy.recording.multiplex`), standard error the messages for people. The node ends, and takes its probes out, when
-standard input asks for that, ends, or brings nothing for some time: the client was killed, or cannot be reached.
+(:mod:`btpy.recording.multiplex`), standard error the messages for people. The node takes its probes out and ends when
+standard input asks for the end, is closed, or brings nothing for some time because the client was killed or cannot be
+reached.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ COMMAND = Command(
     summary="trace for btpy --hosts, which starts it through ssh",
     about=(
         "The part of btpy --hosts on one of the hosts: it takes a request and a script from standard input, and sends\n"
-        "recordings to standard output. It ends when the client does, and takes its probes out."
+        "recordings to standard output. It ends when the client ends, and takes its probes out."
     ),
     options=(),
     positionals=(0, 0),

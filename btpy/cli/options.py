@@ -1,7 +1,7 @@
 """Options of a command: one table from which arguments are parsed and help is printed.
 
-This module replaces argparse, because importing argparse takes longer than all other work of ``btpy --help``, and its
-errors look different.
+This module replaces argparse, because importing argparse takes longer than all other work of ``btpy --help``, and the
+errors of argparse look different.
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 CAPABILITIES = {
     "core": "the basic classes of the JDK, which the JVM itself needs",
-    "lost-parameter-names": "classes whose parameter names are then lost",
+    "lost-parameter-names": "classes that lose their parameter names",
     "annotated-records": "records with annotated types, which the JDK may break",
-    "little-metaspace": "a JVM that may then run out of metaspace",
-    "little-heap": "a JVM that may then run out of heap",
-    "little-memory": "a process that may then reach a limit of memory or threads",
+    "little-metaspace": "a JVM that may run out of metaspace",
+    "little-heap": "a JVM that may run out of heap",
+    "little-memory": "a process that may reach a limit of memory or threads",
     "heap-dump": "heap_dump()",
     "sensitive": "--no-redact",
     "call:CLASS.METHOD": "a call of that method",

@@ -93,7 +93,7 @@ def _pods(text: str, kubectl: Sequence[str]) -> tuple[list[str], Reach]:
     if not commands:
         raise AttachError(f"--pods {text!r}: no such pod runs", help=[shlex.join(["kubectl", "get", "pods", *words])])
     if len(commands) > MOST_HOSTS:
-        raise UsageError(f"--pods selects {len(commands)} pods, and {MOST_HOSTS} are possible")
+        raise UsageError(f"--pods selects {len(commands)} pods, but at most {MOST_HOSTS} are possible")
     return list(commands), Reach(commands=commands, program="kubectl", passes_end=selected.text("image") is None)
 
 
@@ -108,5 +108,5 @@ def _entering(selected: Arguments, container: str) -> list[str]:
 
 
 def _flags(selected: Arguments, *keys: str) -> list[str]:
-    """The flags as ``--key=value``, so that kubectl takes no value that begins with a hyphen for an option."""
+    """The flags as ``--key=value``, so that kubectl does not read a value that begins with a hyphen as an option."""
     return [f"--{key.replace('_', '-')}={value}" for key in keys for value in selected.texts(key)]

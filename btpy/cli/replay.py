@@ -102,7 +102,8 @@ def run(arguments: Arguments, console: Console) -> int:
                 stream.flush()
             played.cut_off()
         except ProtocolError as error:
-            raise BtpyError(f"the recording is damaged: {error}", help=["what came before is shown"]) from error
+            remedy = "the part before the damage is shown"
+            raise BtpyError(f"the recording is damaged: {error}", help=[remedy]) from error
         finally:
             played.close()
         played.end()
@@ -124,7 +125,7 @@ def _replay_lines(path: Path, arguments: Arguments, where: Destination, console:
             raise UsageError(f"--{name} is for recordings (.btz)")
     if where.export is not None or where.data_sets is not None:
         raise UsageError(
-            f"{path} has only what was shown of a run, which is too little for an export", help=["replay a FILE.btz"]
+            f"{path} has only the shown results of a run, which is too little for an export", help=["replay a FILE.btz"]
         )
     lines = Lines(path)
     clock = Clock(0, 0)

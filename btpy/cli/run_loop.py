@@ -45,7 +45,7 @@ arrive.
 
 _POLL = 0.1  # seconds between checks of the clock and of signals
 _STAYING = ("left", "interrupt", "for", "hits", "reader-gone", "error")
-"""If a run ends for one of these reasons, its session continues if it has --keep or was joined."""
+"""If a run ends for one of these reasons, its session continues if the run has --keep, or if the session was joined."""
 
 Reachable = Union[Connecting, "Launching", PulledSession]
 

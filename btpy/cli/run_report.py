@@ -175,7 +175,7 @@ class RunReport:
         ends |= self._not_due(reports)
         telling = [report for report in reports if report.probe not in ends or report.account.produced or report.errors]
         accounted = reports if console.verbosity > 0 else telling
-        several = len(accounted) > 1 and self._drawing is None  # the probes of a drawing are not the user's
+        several = len(accounted) > 1 and self._drawing is None  # the user has not written the probes of a drawing
         for line in account_lines(accounted, all_=several or console.verbosity > 0):
             console.say(line)
         exited = restoration is None and presenter.exiting

@@ -99,13 +99,13 @@ COMMAND = Command(
         *OUTPUT_OPTIONS,
         *PROMETHEUS_OPTIONS,
         *RECORD_OPTIONS,
-        Option(("--until",), "end when this holds, such as '@n > 1000'; for maps with keys: for any key", "EXPR"),
+        Option(("--until",), "end when this condition is true, such as '@n > 1000' (with keys: for any key)", "EXPR"),
         Option(("--sample",), "fire only for a part of the hits: 1/100, 5%, 50/s (overrides @Sample)", "RATE"),
         Option(("--max-methods",), "at most so many methods for one probe (default 500, or its max=)", "N"),
         Option(
             ("--max-classes",), "at most so many classes for one probe (default: limited by --max-methods only)", "N"
         ),
-        Option(("-i", "--interval"), "show all maps each time: on a terminal in place (0: only at the end)", "5s"),
+        Option(("-i", "--interval"), "show all maps at this interval, on a terminal in place (0: only at end)", "5s"),
         Option(
             ("--missing",),
             "a pattern that matches nothing: error (default), warn or ignore",
@@ -145,7 +145,7 @@ COMMAND = Command(
             "slow calls, with an argument",
         ),
         ("4711 slow.bt --slow 250ms --for 1m -o slow.ndjson", "a script with a parameter, a minute long, to a file"),
-        ("OrderApp slow.bt -f ndjson | jq .data", "for programs; the name of -o says the format too: -o slow.csv"),
+        ("OrderApp slow.bt -f ndjson | jq .data", "for programs; the name of -o chooses the format: -o slow.csv"),
         ("OrderApp slow.bt -o run.btz", "record all of it, for btpy replay run.btz -f FORMAT"),
         ("--hosts web[1-40] OrderApp slow.bt --for 1m", "the same script on forty hosts: their maps are merged"),
         ("OrderApp jdbc", "a library that comes with btpy"),
@@ -220,7 +220,7 @@ def start(
     companion: Companion | None = None,
     watching: Watching | None = None,
 ) -> int:
-    """Runs a script on the JVM, or the JVMs, that the arguments name; the exit code. Raises BtpyError."""
+    """Runs a script on the JVM, or the JVMs, that the arguments name; returns the exit code. Raises BtpyError."""
     from btpy.api import jvms
 
     if _several_meant(arguments):

@@ -1,6 +1,6 @@
 """Lines at the bottom of a terminal that are redrawn, while other output scrolls above them.
 
-The cursor rests where the lines begin. A terminal keeps the cursor at this position when its window is resized, whether
+The cursor stays where the lines begin. A terminal keeps the cursor at this position when its window is resized, whether
 it rewraps or cuts rows. So btpy always draws new lines over the old lines. Other output is written at this position,
 followed by the lines, in one write, so nothing flickers.
 """
@@ -52,7 +52,7 @@ class Screen:
         return max(1, size.columns - 1), max(1, size.lines)
 
     def draw(self, lines: Sequence[str]) -> None:
-        """Replaces the lines on the screen. None of them may be wider than ``size``."""
+        """Replaces the lines on the screen. No line may be wider than ``size``."""
         columns = self.size[0]
         # A terminal that has wrapped rows to another width remembers that they belong together until they are erased.
         before = self._erasing() if columns != self._columns or len(lines) != len(self._lines) else b"\r"
@@ -85,8 +85,8 @@ class Screen:
         return f"{_CUT}{rows}{_ERASE_BELOW}{_WRAP}{up}\r".encode("utf-8", "backslashreplace")
 
     def _erasing(self) -> bytes:
-        """The control sequences that erase the rows that are drawn. It erases row by row, because tmux moves rows to
-        its history when everything from the first row on is erased.
+        """The control sequences that erase the rows that are drawn. The sequences erase row by row, because tmux moves
+        rows to its history when everything from the first row on is erased.
         """
         rows = _NEXT_ROW.join([_ERASE_RIGHT] * max(1, len(self._lines)))
         return f"\r{_SAVE}{rows}{_RESTORE}{_ERASE_BELOW}".encode()

@@ -21,8 +21,8 @@ STANDARD_INPUT = "<standard input>"
 
 
 def read_source(path: str | None, texts: Sequence[str], search: Libraries | None = None) -> Source:
-    """``path``: a file, the name of a library of ``search``, or ``-`` for standard input; without it, ``texts`` has the
-    texts of ``-e``. With ``search``, a file must be given as a path (:func:`is_path`), because its script will run.
+    """``path``: a file, the name of a library of ``search``, or ``-`` for standard input. Without a path, ``texts`` has
+    the texts of ``-e``. With ``search``, a file must be given as a path (:func:`is_path`), because its script will run.
 
     Raises UsageError.
     """

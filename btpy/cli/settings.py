@@ -41,12 +41,13 @@ ONE_LINER_HITS = 100
 
 
 class Settings(NamedTuple):
-    """The values of the flags. ``limit`` in seconds; ``hits``: None means no limit; ``color``: None means decided by
-    the terminal; ``missing``: None means decided by the script; ``rate``: None means the default for the destination;
-    ``interval`` in seconds, 0: never, None: the default for the script and the terminal; ``keys``: btpy reads the keys
-    of the terminal; ``in_place``: btpy draws on the terminal; ``stay``: the session continues when btpy ends; ``ends``:
-    btpy joins the session only to end it; ``budget``: share of one core, 0: no bound, None: decided by the script;
-    ``attach``: of --attach."""
+    """The values of the flags. ``limit`` in seconds; ``hits``: None means no limit; ``color``: None means that the
+    terminal decides; ``missing``: None means that the script decides; ``rate``: None means the default for the
+    destination; ``interval`` in seconds, 0: never, None: the default for the script and the terminal; ``keys``: btpy
+    reads the keys of the terminal; ``in_place``: btpy draws on the terminal; ``stay``: the session continues when btpy
+    ends; ``ends``: btpy joins the session only to end it; ``budget``: share of one core, 0: no bound, None: the script
+    decides; ``attach``: the value of --attach.
+    """
 
     limit: float | None = None
     hits: int | None = None

@@ -47,7 +47,7 @@ class Signals:
 
     def take(self, number: signal.Signals) -> bool:
         """Whether this signal arrived since the last call: SIGUSR1 (the user asks for the maps), SIGQUIT (pause),
-        SIGWINCH, SIGTSTP, or SIGHUP with output going to a file, which may have been rotated away.
+        SIGWINCH, SIGTSTP, or SIGHUP if the output goes to a file, which another program may have renamed.
         """
         is_pending = number in self._pending_signals
         self._pending_signals.discard(number)

@@ -32,7 +32,7 @@ COMMAND = Command(
         "Follows every request of a web server over the threads that work for it. At the end, or with Ctrl-C, it\n"
         "shows the slowest requests that took longer than --over (200ms), each as a tree: SQL statements, HTTP calls\n"
         "to other services, waits for locks and for connections, and the tasks that other threads ran, with the\n"
-        "time that they waited in a queue. `itself` is the time in which nothing of the tree below ran or waited.\n"
+        "time that they waited in a queue. `itself` is the time in which no part of the tree below ran or waited.\n"
         "Needs no script, and nothing of the application has to be named. --of names other units of work, such as\n"
         "the handler of messages. A part that goes on after its request is shown up to the end of the request."
     ),
@@ -42,7 +42,7 @@ COMMAND = Command(
         Option(("--top",), "the number of requests that are shown, the slowest first (default 10)", "N"),
         Option(
             ("--least",),
-            "parts and tasks that take less are summed up (default: a 200th of --over, between 10us and 1ms)",
+            "shorter parts and tasks are summed up (default: a 200th of --over, between 10us and 1ms)",
             "1ms",
         ),
         Option(
@@ -74,7 +74,7 @@ COMMAND = Command(
     examples=(
         ("slow OrderApp --over 50ms --for 30s", "the ten slowest requests of half a minute"),
         ("slow 4711 --over 20ms --of 'com.acme.shop.OrderService::place'", "calls of a method instead of requests"),
-        ("slow 4711 -f chrome --for 60s > slow.json", "the same over the threads, for ui.perfetto.dev"),
+        ("slow 4711 -f chrome --for 60s > slow.json", "the same requests over their threads, for ui.perfetto.dev"),
         ("slow 4711 -f ndjson --for 60s | jq '.ms, .what'", "for other programs"),
     ),
 )

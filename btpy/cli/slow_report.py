@@ -24,7 +24,7 @@ _SHORTER = {
 }
 _CHARS = 110
 _SMALL = 50
-"""A part is not critical if the critical path spends less than a fiftieth of its time in it."""
+"""A part is not critical if the critical path spends less than a fiftieth of its time in this part."""
 
 
 def text(report: Report, selection: Wanted, unicode: bool) -> Iterator[str]:
@@ -33,7 +33,7 @@ def text(report: Report, selection: Wanted, unicode: bool) -> Iterator[str]:
     slowest = f"; the slowest took {duration(report.slowest)}" if report.requests else ""
     yield f"{counted(report.requests, 'request')} in {seconds}, {grouped(report.slow)} longer than {over}{slowest}"
     if not report.requests and selection.of:
-        yield f"  no method that --of names was called; its methods are shown by: btpy ls PID '{selection.of[0]}'"
+        yield f"  no method that --of names was called; to see these methods: btpy ls PID '{selection.of[0]}'"
     elif not report.requests:
         yield (
             "  btpy knows the requests of Tomcat, Jetty and the JDK's server;"

@@ -184,7 +184,7 @@ class TargetRun:
 
     @contextlib.contextmanager
     def noticing(self) -> Iterator[None]:
-        """A context for requests to the target. If the target has ended, the next turn reports it."""
+        """A context for requests to the target. If the target has ended, the next turn reports its end."""
         try:
             yield
         except TargetGone as error:
@@ -395,7 +395,7 @@ class TargetRun:
         return self._id is not None
 
     def close(self) -> None:
-        """The caller must always call it once."""
+        """Every caller must call this method once."""
         try:
             self._close_writer()
         finally:

@@ -29,7 +29,7 @@ COMMAND = Command(
         "Use it for a service that is slow or fails, before you know what to probe. It measures for 20 s (-d) with\n"
         "the libraries of btpy that apply to the JVM, within 1 % of its processors (--budget). Then it says what the\n"
         "service is, what it spends its time on, and the three most suspicious facts (--top), each with the command\n"
-        "that looks closer: waits for connections, slow, repeated and failing SQL, locks, exceptions, garbage\n"
+        "that shows more: waits for connections, slow, repeated and failing SQL, locks, exceptions, garbage\n"
         "collections, allocations, DNS, HTTP calls, retries, thread pools, threads, files, log messages.\n"
         "Ctrl-C ends the measuring earlier and shows what it has. Every class is put back."
     ),
@@ -48,7 +48,7 @@ COMMAND = Command(
     examples=(
         ("triage OrderApp", "what is wrong with it?"),
         ("triage 4711 -d 60s --top 0", "everything that is suspicious in a minute"),
-        ("triage 4711 --json | jq -r '.findings[].command'", "the commands that look closer"),
+        ("triage 4711 --json | jq -r '.findings[].command'", "the commands that show more"),
     ),
 )
 

@@ -121,7 +121,7 @@ class Watching:
 
 
 class _Version(NamedTuple):
-    """``old``: the probes that it replaces."""
+    """``old``: the probes that the new version replaces."""
 
     target: TargetRun
     program: Program

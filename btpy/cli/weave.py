@@ -62,8 +62,9 @@ COMMAND = Command(
 
 
 class _Report(NamedTuple):
-    """The report on a class that a probe matches. ``text``: its lines. ``probes``: the probes in it. ``files``: the
-    files to write, by their paths; the class itself is the first."""
+    """The report on a class that a probe matches. ``text``: its lines. ``probes``: the probes in the class. ``files``:
+    the files to write, by their paths; the class itself is the first.
+    """
 
     origin: str
     text: str
@@ -310,7 +311,7 @@ def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
         other = folded.setdefault(path.casefold(), path)
         if other != path and file.exists() and file.samefile(directory / other):
             raise OutputError(
-                f"{other} and {path} are one file in {directory}, which takes upper and lower case for the same",
+                f"{other} and {path} are one file in {directory}, which does not distinguish upper and lower case",
                 help=["write a jar with -o NAME.jar"],
             )
         try:
@@ -322,7 +323,7 @@ def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
             if link is None:
                 raise
             raise OutputError(
-                f"cannot write {file}: {link} is a symbolic link, and btpy follows none there",
+                f"cannot write {file}: {link} is a symbolic link, and btpy does not follow links there",
                 help=["write elsewhere with -o, or remove the link"],
             ) from cause
         with created:
@@ -330,7 +331,7 @@ def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
                 created.writelines(content)
                 created.flush()
             except BaseException:
-                file.unlink()  # the temporary file has half of the class
+                file.unlink()  # the temporary file has only a part of the class
                 raise
         count += 1
 

@@ -39,9 +39,8 @@ class Emitter:
     Locals: the site id in slot 0, inputs, the position of the current expression, the session, the result, the state of
     the run, ``let`` variables, and temporaries, which are free after a statement. ``probe``: the probe whose body is
     generated: the handler's own probe, or a subscriber. ``readings``: the number of clock readings that woven code
-    makes for the handler.
-    ``sampled_thread``: the input with the thread for the records. None: the thread that fires.
-    ``needs_guard``: whether the handler calls a method that requires the guard; ``guarded``: whether it has one.
+    makes for the handler. ``sampled_thread``: the input with the thread for the records. None: the thread that fires.
+    ``needs_guard``: whether the handler calls a method that requires the guard; ``guarded``: whether it has a guard.
     """
 
     def __init__(

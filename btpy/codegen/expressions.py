@@ -61,7 +61,8 @@ _ARITHMETIC = {"+": op.IADD, "-": op.ISUB, "*": op.IMUL, "/": op.IDIV, "%": op.I
 _BITS = {"&": op.IAND, "|": op.IOR, "^": op.IXOR}
 _SHIFTS = {"<<": op.ISHL, ">>": op.ISHR, ">>>": op.IUSHR}
 
-# The opcode that jumps if an int compares so with zero, the opcode for two ints, and the opposite operator.
+# The opcode that jumps if the comparison of an int with zero is true, the opcode for two ints, and the opposite
+# operator.
 _COMPARISONS = {
     "==": (op.IFEQ, op.IF_ICMPEQ, "!="),
     "!=": (op.IFNE, op.IF_ICMPNE, "=="),

@@ -92,7 +92,8 @@ def compile_fire(program: Program, bound_probe: BoundProbe) -> HandlerClass:
 def compile_entry(program: Program, bound_probe: BoundProbe, entry: Entry) -> HandlerClass:
     """The handler that computes ``entry(e)`` when the method is entered: ``fire(site, inputs…)`` returns the value.
 
-    If it fails (the handler counts this), or the probe is disabled, the value is zero or null. Raises CompileError.
+    If the computation fails (the handler counts this), or the probe is disabled, the value is zero or null. Raises
+    CompileError.
     """
     returns = entry.value.type.slot
 

@@ -1,7 +1,7 @@
 """What handlers call: ``docs/runtime.md`` as data.
 
-A method is *guarded* when it may run code that can itself be traced: a handler that calls one must be entered with
-``guard``.  A test compares these rows with the compiled classes.
+A method is *guarded* when it may run code that can itself be traced: a handler that calls a guarded method must be
+entered with ``guard``.  A test compares these rows with the compiled classes.
 """
 
 from __future__ import annotations

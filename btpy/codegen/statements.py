@@ -392,7 +392,7 @@ def _subscriber(emitter: Emitter, node: Subscriber) -> None:
 def emit_failure(emitter: Emitter, error: int) -> None:
     """The exception handler for errors of the probe. It counts the error and discards an open record.
 
-    If a call fails, it does this without a call, because the stack may be full.
+    If a call fails, the code counts and discards without a call, because the stack may be full.
     """
     code = emitter.code
     by_run = emitter.admitted_by_run and emitter.probe is emitter.host
@@ -582,8 +582,8 @@ def tallied_map(body: Sequence[Statement]) -> int | None:
 
 
 def single_addition(body: Sequence[Statement]) -> Aggregate | None:
-    """The addition of a body that does nothing else and cannot fail: it has at most one key, and woven code passes the
-    key and the sample unchanged.
+    """The addition of a body that is only one addition and cannot fail: it has at most one key, and woven code passes
+    the key and the sample unchanged.
     """
     match list(body):
         case [Aggregate(value=None, keys=()) as only]:

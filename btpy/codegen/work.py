@@ -1,8 +1,8 @@
 """The work of one firing, in statements.
 
-A firing runs at most MAX_STATEMENTS statements. If the script guarantees this, it costs nothing. Otherwise the handler
-subtracts the statements of each iteration, and a firing that exceeds the limit ends with a ``budget`` error at the
-loop.
+A firing runs at most MAX_STATEMENTS statements. If the script guarantees this, the limit costs nothing. Otherwise the
+handler subtracts the statements of each iteration, and a firing that exceeds the limit ends with a ``budget`` error at
+the loop.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _work(statement: Statement, rounds: Rounds) -> int:
 
 
 def round_work(loop: Loop) -> int:
-    """The statements of one iteration, without those of inner loops."""
+    """The statements of one iteration, without the statements of inner loops."""
     if isinstance(loop, Quantified):
         return 1 + _work_within(loop.test, _no_rounds)
     return max(1, work_outside_loops(loop.body))

@@ -75,7 +75,8 @@ class ClassIndex:
 
     def complete(self, word: str, most: int = 100) -> list[Completed]:
         """Completions of ``word``: ``com.acme.`` gives its packages and classes; ``PrEn`` and ``c.a.s.PrEn`` give
-        classes by their humps. Classes of the application come before classes of the JDK."""
+        classes by the capital letters of their names. Classes of the application come before classes of the JDK.
+        """
         completions: dict[str, Completed] = {}
         for segment in self._segments(word):
             completions[segment.text] = segment
@@ -93,7 +94,7 @@ class ClassIndex:
 
     def meant(self, abbreviation: str) -> list[str]:
         """The classes that ``PrEn`` or ``c.a.s.PrEn`` probably means: application classes before classes of the JDK,
-        and classes with exactly these humps before those with more.
+        and classes with exactly these capital letters before classes with more.
         """
         simple = abbreviation.rpartition(".")[2]
         if not simple[:1].isupper():

@@ -20,14 +20,14 @@ FRESH_SECONDS = 3.0
 
 _FIRST_WAIT = 2.0  # seconds to wait for the first list of classes
 _WAIT = 0.5  # seconds to wait for a class file
-_MOST_KEPT = 2000  # classes whose members are kept
+_MOST_KEPT = 2000  # the number of classes whose members are kept
 
 
 class Target(Protocol):
     """The loaded classes of a session; any thread may ask."""
 
     def all(self, since: int = 0) -> Classes:
-        """All classes, or those that were loaded since an earlier answer."""
+        """All classes, or the classes that were loaded since an earlier answer."""
 
     def class_file(self, name: str) -> bytes | None: ...
 

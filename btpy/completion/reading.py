@@ -147,7 +147,7 @@ class Reading:
 
     @property
     def _location(self) -> int | None:
-        """The index of ``@location`` after a point. Types of parameters may be between them."""
+        """The index of ``@location`` after a point. Types of parameters may be between the point and ``@location``."""
         texts = [token.text for token in self.tokens]
         at = texts.index(")") + 1 if texts[1:2] == ["("] and ")" in texts else 1
         return at if at < len(texts) and self.tokens[at].kind == "at" else None

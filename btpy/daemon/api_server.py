@@ -1,4 +1,4 @@
-"""What the API server of Kubernetes says about the pods of this node, asked by the service account of btpy's own pod.
+"""Asks the API server of Kubernetes about the pods of this node, with the service account of btpy's own pod.
 
 btpy asks for the metadata of pods only: it never sees their specifications, which may have secrets in them. The answers
 are bounded and checked, and no text of the server gets into a message.
@@ -97,7 +97,7 @@ class Access:
 
 
 class ApiServer:
-    """For one thread at a time."""
+    """Only one thread at a time may use it."""
 
     def __init__(self, access: Access) -> None:
         self._access = access

@@ -50,7 +50,9 @@ _KEYS = frozenset({"jvms", "pods", "annotations", "namespaces", "script", "param
 
 @dataclass(frozen=True, slots=True)
 class PodRule:
-    """The pods of a rule; empty namespaces: all. An annotation is selected like a label."""
+    """The pods of a rule. Without ``namespaces``, the rule selects pods of all namespaces. An annotation is selected
+    like a label.
+    """
 
     labels: Selector | None
     annotations: Selector | None

@@ -42,7 +42,8 @@ class Supervisor:
         self._known_processes: set[tuple[int, int]] = set()
 
     def turn(self) -> None:
-        """Compares the directory with the JVMs, and begins and ends placements. It does not wait for them.
+        """Compares the directory with the JVMs, and begins and ends placements. It does not wait until they have begun
+        or ended.
 
         Raises UsageError when the directory cannot be used.
         """
@@ -87,7 +88,7 @@ class Supervisor:
             threading.Thread(target=self._clear, args=arguments, name="btpy-clearing", daemon=True).start()
 
     def end(self, ending: Ending, seconds: float) -> list[str]:
-        """Ends all placements. Returns the placements that did not end within that time."""
+        """Ends all placements. Returns the placements that did not end within ``seconds``."""
         deadline = time.monotonic() + seconds
         for placement in self._placements.values():
             placement.ask(ending)
@@ -155,7 +156,8 @@ class Supervisor:
                 is_ours = session.name.startswith(f"{self._owner} ")
                 if is_ours and session.name not in keys and not session.clients:
                     unattended.discard(process, session.id)
-                    self._terms.report(f"{session.name}: an old session is out of {process.short_main} ({process.pid})")
+                    place = f"{process.short_main} ({process.pid})"
+                    self._terms.report(f"{session.name}: an old session was taken out of {place}")
         except BtpyError as error:
             self._terms.report(f"{process.short_main} ({process.pid}): {_text(error)}")
 

@@ -1,6 +1,6 @@
 """The requests of a session to the agent: a method for each, which returns the answer as plain data.
 
-The methods may be called by any thread. All of them raise TargetGone when the target has ended or does not answer, and
+The methods may be called by any thread. All methods raise TargetGone when the target has ended or does not answer, and
 ProtocolError when its agent broke the protocol; the connection is over then.
 """
 
@@ -34,17 +34,18 @@ MAX_CLASSES = 20_000
 """The largest number of loaded classes that the patterns of a program may match."""
 
 INSTALL_BYTES = 256 * 1024
-"""The most bytes of handler classes in one INSTALL; more handler classes go into further INSTALL messages."""
+"""The maximum number of bytes of handler classes in one INSTALL; more handler classes go into further INSTALL messages.
+"""
 
 LOOK_UP_AT_ONCE = 500
 """Types in one LOOK_UP; the agent answers with their supertypes too."""
 
 WEAVE_AT_ONCE = 256
-"""Classes in one WEAVE; after each, the agent reports the time for which it has stopped the target."""
+"""Classes in one WEAVE; after each WEAVE, the agent reports the time for which it has stopped the target."""
 
 WEAVE_FIRST = 16
 """Classes in the first WEAVE of a session: it is small, so that the target can begin soon. Each further WEAVE may have
-four times as many. The batches of the agent grow at the same rate, so that each WEAVE fills its batches.
+four times as many classes. The batches of the agent grow at the same rate, so that each WEAVE fills its batches.
 """
 
 READ_AT_ONCE = 64
@@ -159,7 +160,7 @@ class Agent:
     def _begin_reading(
         self, classes: Sequence[LoadedClass], local_file: ClassFileOf
     ) -> tuple[dict[int, bytes], _Reading | None]:
-        """The known class files of these classes, and a function that waits for the others."""
+        """The known class files of these classes, and a function that waits for the other class files."""
         with timeline.step("read class files", classes=len(classes)):
             files = {
                 loaded_class.id: data for loaded_class in classes if (data := local_file(loaded_class)) is not None
@@ -178,7 +179,7 @@ class Agent:
             files = {file.class_id: file.data for file in answering(timeout).files}
             if not files.keys() <= set(ids):
                 self._channel.close()
-                raise ProtocolError("CLASS_FILES has a class that was not asked for")
+                raise ProtocolError("CLASS_FILES has a class that was not requested")
             return files
 
         return wait
@@ -211,8 +212,9 @@ class Agent:
 
     def preweave(self, classes: tuple[messages.PrewovenAnswer, ...], *, anew: bool = False) -> None:
         """Gives the agent answers for classes that no thread has loaded yet; ``anew``: the agent forgets all earlier
-        answers, after it has reported the used ones in LATE messages. Raises BtpyError when the target has no room for
-        them."""
+        answers, after it has reported the used answers in LATE messages. Raises BtpyError when the target has no room
+        for them.
+        """
         self.done(lambda request: messages.Preweave(request, anew, classes))
 
     def watch(self, patterns: tuple[Pattern, ...]) -> Callable[[], None]:

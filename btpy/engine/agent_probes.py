@@ -1,4 +1,4 @@
-"""The probes of a program that run on the agent's event thread: all probes except those in methods."""
+"""The probes of a program that run on the agent's event thread: all probes except probes in methods."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 :class:`btpy.plan.planner.Planner` plans the class. The session weaves the bytes that the JVM shows, the preweaver
 weaves class files that may be loaded later, and :mod:`btpy.api.offline` and :mod:`btpy.api.preview` weave class files
-without a JVM. They differ only in the time of weaving and in the use of the result.
+without a JVM. These uses differ only in the time of weaving and in the use of the result.
 """
 
 from __future__ import annotations

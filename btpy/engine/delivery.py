@@ -97,8 +97,9 @@ class Delivery:
         return [content for answer in self.snapshots(maps) for content in self.contents(answer)]
 
     def snapshots(self, maps: Iterable[int] | None = None) -> list[Maps]:
-        """Like :meth:`snapshot`, but gives the raw messages. Each has one map, so that a large map has a frame for
-        itself."""
+        """Like :meth:`snapshot`, but gives the raw messages. Each message has one map, so that a large map has a frame
+        for itself.
+        """
         ids = [map_.id for map_ in self.outline.maps] if maps is None else maps
         answers = [self._agent.snapshot(id_) for id_ in ids]
         return [self._without_secrets(answer) for answer in answers]

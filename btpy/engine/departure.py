@@ -38,7 +38,8 @@ class Departure:
 
     def restore(self) -> Restored:
         """Stop all probes, put every class back, then run ``@OnEnd``. Maps can still be read. Later calls return the
-        result of the first."""
+        result of the first call.
+        """
         with self._deployer.changing:
             if self._restored is None:
                 self._preweaving.stop()
@@ -59,9 +60,9 @@ class Departure:
     def leave(self, ttl: float, name: str = "") -> int:
         """Leave the probes in the target for at most ``ttl`` seconds; then the agent restores everything itself.
 
-        The agent keeps their records as far as it has room. A client gets them when it joins the session by the
-        returned id or by ``name``. The limits of the session must have ``unattended``. The caller can
-        still take the remaining events. Raises UsageError when the target refuses; the session is then unchanged.
+        The agent keeps their records as far as it has room. A client gets these records when it joins the session by
+        the returned id or by ``name``. The limits of the session must have ``unattended``. The caller can still take
+        the remaining events. Raises UsageError when the target refuses; the session is then unchanged.
         """
         deployer = self._deployer
         with deployer.changing:

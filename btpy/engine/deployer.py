@@ -40,7 +40,7 @@ from btpy.plan.plan import MAX_SLOT, Refusal, Site
 from btpy.wire.messages import HandlerClass, WeaveResult
 
 MAX_PROBES = MAX_MAPS = 4096
-"""The maximum number of probes of a session, including removed ones."""
+"""The maximum number of probes of a session, including removed probes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +106,10 @@ class _PreparedVersion(NamedTuple):
 
 
 class Deployer:
-    """Any thread may call its methods; the lock ``changing`` lets one run at a time. ``version``: the version of the
-    program in the target, None before the first. ``outline`` grows with the program.
-    ``limits``: the limits of the session; None for a session that another client has begun, because its limits are not
-    known. ``late_bound``: texts about the fields that are looked up at each firing although the class of the object is
-    known.
+    """Any thread may call its methods; the lock ``changing`` lets one method run at a time. ``version``: the version of
+    the program in the target, None before the first. ``outline`` grows with the program. ``limits``: the limits of the
+    session; None for a session that another client has begun, because its limits are not known. ``late_bound``: texts
+    about the fields that are looked up at each firing although the class of the object is known.
 
     All methods raise TargetGone when the target has ended or does not answer, and ProtocolError when its agent broke
     the protocol.
@@ -137,7 +136,7 @@ class Deployer:
 
     @property
     def program(self) -> Program | None:
-        """The program in the target; extend it to load more. None before the first."""
+        """The program in the target; the next program must extend it. None before the first program."""
         return self.version.program if self.version is not None else None
 
     @property
@@ -149,7 +148,7 @@ class Deployer:
         """The classes and methods of the target that the probes of the program match. If the program extends the
         session's program, only the probes of its last script count.
 
-        Raises UsageError for a malformed pattern or for one that matches more than MAX_CLASSES classes.
+        Raises UsageError for a malformed pattern or for a pattern that matches more than MAX_CLASSES classes.
         """
         return self._matched(program, allow)[1]
 
@@ -221,12 +220,12 @@ class Deployer:
         ``missing``: the reaction to a probe that matches no code now: ``error``, ``warn``, ``ignore``, or ``all`` (an
         error if no other probe matches either, else nothing). A probe with ``pending`` may always wait for its classes.
         ``allow``: capabilities given with ``--allow``. ``level``: probes with a higher ``@Level`` start disabled.
-        ``replacing``: probes that the new ones replace. Activations that began with the old probes still fire them, so
-        no hit is lost.
+        ``replacing``: probes that the new probes replace. Activations that began with the old probes still fire them,
+        so no hit is lost.
 
         Raises ScriptError when a probe does not fit a method that it matches, NothingMatched, and CompileError. Raises
-        UsageError like :meth:`match`, and for a program that does not extend the program of the session. The earlier
-        probes then continue.
+        UsageError like :meth:`match`, and for a program that does not extend the program of the session. After an
+        error, the earlier probes continue.
         """
         with self.changing, interpreter.gc_paused():
             old_version = self.version

@@ -35,10 +35,10 @@ class Unreadable(UsageError):
 
 class Place(NamedTuple):
     """The session of a description. A target, or any process that may read its memory, can keep every description that
-    it ever got. So a description that was signed for another session proves nothing about this one.
+    it ever got. So a description that was signed for another session proves nothing about this session.
 
-    ``boot``: the id of the system's boot; ``start_ticks``: the start of the JVM after it; ``slot``: the slot of the
-    session in the JVM.
+    ``boot``: the id of the system's boot; ``start_ticks``: the start of the JVM after the boot; ``slot``: the slot of
+    the session in the JVM.
     """
 
     boot: str
@@ -123,7 +123,7 @@ def _key() -> bytes:
 
 
 def _write_once(path: Path, key: bytes) -> None:
-    """Writes the whole file or nothing. If several processes write it, the file of the first one stays."""
+    """Writes the whole file or nothing. If several processes write it, the file of the first process stays."""
     fresh = path.with_name(f"key.{secrets.token_hex(8)}")
     descriptor = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:

@@ -1,4 +1,5 @@
-"""Messages of the agent that the caller has not taken yet. It keeps the credit of the agent (docs/protocol.md, Flow).
+"""Messages of the agent that the caller has not taken yet. The queue keeps the credit of the agent (docs/protocol.md,
+Flow).
 
 While fewer than CAPACITY bytes wait, it returns the credit for event bytes when they arrive. Above that, it returns the
 credit when the caller takes them. So the buffers of the target stay empty as long as this process has room. If the

@@ -11,7 +11,7 @@ LOST_PARAMETER_NAMES = "lost-parameter-names"
 """Capability that allows weaving classes that lose their MethodParameters because no class file is available."""
 
 ANNOTATED_RECORDS = "annotated-records"
-"""Capability that allows weaving records with annotated types on a JDK with that fault."""
+"""Capability that allows weaving records with annotated types on a JDK with the fault JDK-8376185."""
 
 
 def harms(java_version: str, name: str, file: ClassFile) -> Refusal | None:

@@ -36,7 +36,7 @@ _LEFT_OUT = "methods that do not fit are left out with:  --missing warn"
 
 @dataclass(slots=True)
 class Matcher:
-    """Matches some probes of a program version: all its own probes, or those of a script that is being added."""
+    """Matches some probes of a program version: all its own probes, or the probes of a script that is being added."""
 
     agent: Agent
     target: Target
@@ -202,7 +202,7 @@ class Matcher:
 
     def _looked_at(self, probe: int, classes: Sequence[MatchedClass]) -> Sequence[MatchedClass]:
         """The classes and supertypes for a diagnosis. The target does not list classes that cannot contain the
-        operation, so the client asks for some of these, too.
+        operation, so the client asks for some of these classes, too.
         """
         planner = self.instrumentation.planner
         if not planner.constants_of(probe):

@@ -327,8 +327,9 @@ def _abstract_methods(attachment: MethodAttachment, classes: Sequence[MatchedCla
 def _is_there(
     thrown: Pattern, loaders: Iterable[str], inventory: Inventory, exists: Callable[[str, str], bool]
 ) -> bool:
-    """Whether a class of exceptions is loaded or can be loaded: before the first such exception it may not be loaded
-    yet."""
+    """Whether a class of exceptions is loaded or can be loaded: before the first exception of this class, the class is
+    possibly not loaded yet.
+    """
     patterns = thrown.classes
     if any(pattern.kind is ClassPatternKind.ANNOTATED for pattern in patterns):
         return True

@@ -50,7 +50,7 @@ def _passed(program: Program, weave_state: WeaveState, id_: int, more: int) -> s
 
 
 def may_pass_limit(program: Program, weave_state: WeaveState, planned_class: PlannedClass) -> bool:
-    """Whether a probe would pass its ``max=`` if all prewoven classes were loaded."""
+    """Whether a probe would exceed its ``max=`` if all prewoven classes were loaded."""
     return any(
         room < weave_state.prewoven_method_count(id_) for id_, room in _room(program, weave_state, planned_class)
     )

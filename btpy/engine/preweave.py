@@ -6,7 +6,7 @@ gives the agent its answers in advance, each with the fingerprint of the bytes f
 loads these bytes does not wait. For other bytes the agent asks as usual.
 
 Answers are given by one version of the instrumentation. Before the probes change, preweaving stops and the agent
-forgets its answers. Before it reports this, it tells the client which answers it has used.
+forgets its answers. Before the agent reports this, it tells the client which answers it has used.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LONGEST_REST = 0.1
 """The longest rest, in seconds, after a class or an archive while no caller waits."""
 
 MOST_HANDLERS = 64
-"""The largest number of handler classes that are defined for classes which may never be loaded."""
+"""The largest number of handler classes that are defined for classes that are possibly never loaded."""
 
 
 class Preweaving:

@@ -1,10 +1,11 @@
-"""Weaving before the JVM has shown a class: into its class file.
+"""Weaves a class file before the JVM has shown the class.
 
-When a class is retransformed, the JVM shows its bytes and waits for the woven ones. These bytes differ from the class
+When a class is retransformed, the JVM shows its bytes and waits for the woven bytes. These bytes differ from the class
 file: the methods, and the attributes of their code, have another order. The client cannot predict them, but it can
 predict what is woven into a method: that depends on the version, the constant pool, and the flags and the Code
 attribute of the method. So the client weaves the methods of the class file and sends them to the agent together with
-all these parts. If the JVM shows the same parts, the agent puts the methods in without asking."""
+all these parts. If the JVM shows the same parts, the agent puts the methods in without asking.
+"""
 
 from __future__ import annotations
 

@@ -69,8 +69,9 @@ def change(
 def weave_loaded_meanwhile(
     agent: Agent, version: Instrumentation, matcher: Matcher, matching: Matching
 ) -> tuple[Matching, WeaveResult]:
-    """Weave the classes that were loaded before the agent watched for them, and those that the agent itself loaded
-    while it wove: the JVM loads classes to verify others."""
+    """Weave the classes that were loaded before the agent watched for them, and the classes that the agent itself
+    loaded while it wove: the JVM loads classes to verify other classes.
+    """
     result = NOTHING_WOVEN
     for looks_left in reversed(range(LOOKS)):
         later = matcher.loaded_meanwhile(matching)

@@ -7,8 +7,8 @@
         receipt = session.departure.detach()
 
 The thread that reads the messages of the target also weaves, immediately and independently of the caller, because an
-application thread may be waiting. Leaving the ``with`` block without :meth:`Departure.detach` (an exception, Ctrl-C in
-the middle of anything) closes the connection, and the agent restores every class itself.
+application thread may be waiting. Leaving the ``with`` block without :meth:`Departure.detach` (because of an exception
+or Ctrl-C) closes the connection, and the agent restores every class itself.
 """
 
 from __future__ import annotations
@@ -111,11 +111,11 @@ class Session:
         """The unattended session with this id or name (:meth:`Departure.leave`), with its program, its maps, and the
         output of its probes since then. Weaves its classes that were loaded in the meantime.
 
-        ``take_over``: take it from a client that has joined it. ``read``: False if the caller will only end the
-        session, so that its program need not be read.
+        ``take_over``: take the session from a client that has joined it. ``read``: False if the caller will only end
+        the session, so that its program need not be read.
 
-        Raises UsageError when there is none, or it cannot be joined; AttachError as :meth:`attach`; Unreadable if the
-        meaning of its ids is not known.
+        Raises UsageError when there is no such session, or it cannot be joined; AttachError as :meth:`attach`;
+        Unreadable if the meaning of the ids in its records is not known.
         """
         session = Session._connected(connecting)
         with session._closed_on_error():
@@ -163,7 +163,7 @@ class Session:
             raise
 
     def _join(self, info: SessionInfo, take_over: bool) -> Joined:
-        """The description that the former client left for the next one."""
+        """The description that the former client left for the next client."""
         answer = self.agent.join(info.id, take_over)
         if answer.error:
             raise UsageError(

@@ -14,12 +14,12 @@ def id_text(session: SessionInfo) -> str:
 
 
 def name_of(session: SessionInfo | Joined) -> str:
-    """Its name, without control characters, because it comes from the target."""
+    """The name of a session, without control characters, because it comes from the target."""
     return "".join(char if char.isprintable() else "?" for char in session.name)
 
 
 def chosen(sessions: Sequence[SessionInfo], name_or_id: str) -> SessionInfo:
-    """The session with this id or this name, or the only one whose id has this prefix. Raises UsageError."""
+    """The session with this id or this name, or the only session whose id has this prefix. Raises UsageError."""
     matches = [
         session
         for session in sessions

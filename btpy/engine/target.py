@@ -110,7 +110,7 @@ def without_effect(program: Program, limits: Limits) -> list[Diagnostic]:
 
 
 def lost(process: JvmProcess, reason: str) -> TargetGone:
-    """The error for a lost connection. It depends on whether the JVM still runs."""
+    """The error for a lost connection. The error depends on whether the JVM still runs."""
     if processes.has_ended(process, _ENDING_SECONDS):
         causes = endings.likely_causes(process)
         return TargetGone(f"the JVM {process.pid} has ended", help=causes or ["its own output may tell why"])
@@ -122,7 +122,7 @@ def lost(process: JvmProcess, reason: str) -> TargetGone:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The attached JVM. ``nano_time``: its System.nanoTime at the moment ``wall_nanos`` (ns since 1970)."""
+    """The attached JVM. ``nano_time``: the System.nanoTime of the JVM at the moment ``wall_nanos`` (ns since 1970)."""
 
     pid: int
     main: str

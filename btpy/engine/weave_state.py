@@ -22,7 +22,7 @@ ARRIVING_SECONDS = 10.0
 """Seconds for which a class may be missing from the loaded classes after btpy has answered for it."""
 
 SITES_AT_ONCE = 1024
-"""Site ids that are reserved at once for prewoven classes. Other answers use the ids after them."""
+"""Site ids that are reserved at once for prewoven classes. Other answers use the ids after these ids."""
 
 Place = tuple[int, str, str]
 """A probe, and the name and descriptor of a method that contains it."""
@@ -129,7 +129,7 @@ class WeaveState:
         return self._prewoven_method_count[probe]
 
     def forget_prewoven(self) -> None:
-        """Called when the agent has discarded all answers and has reported those that it used."""
+        """Called when the agent has discarded all answers and has reported the answers that it used."""
         self._prewoven_method_count.clear()
         self.prewoven.clear()
 
@@ -151,7 +151,7 @@ class WeaveState:
         return True
 
     def wove(self, name: str, loader: str, sites: Iterable[Site]) -> None:
-        """Called when the JVM gets the class with these sites. An unchanged class has none."""
+        """Called when the JVM gets the class with these sites. An unchanged class has no sites."""
         places = set()
         for site in sites:
             self.sites[site.id] = site.of_loader(loader)

@@ -12,7 +12,7 @@ from btpy.wire.messages import ProbeCounters, ProbeState
 
 
 class Cause(Enum):
-    """The causes of dropped records. The values are those of every output format and of recordings.
+    """The causes of dropped records. Every output format and the recordings use these values.
 
     RING: the event buffer was full. LARGE: the record did not fit a chunk. STALLED: the client was too slow.
     UNATTENDED: no client connected in time. BUDGET: the budget was used up.
@@ -30,8 +30,9 @@ NOTHING_DROPPED: Mapping[Cause, int] = MappingProxyType(dict.fromkeys(Cause, 0))
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of firings of one probe, in ns: the mean of the ``timed`` ones and its standard deviation, their 99th
-    percentile, and the sum of all firings."""
+    """The cost of firings of one probe, in ns: the mean of the ``timed`` firings and its standard deviation, their 99th
+    percentile, and the sum of all firings.
+    """
 
     timed: int = 0
     mean: float = 0.0
@@ -100,7 +101,7 @@ class ProbeAccount:
 
     @property
     def hits(self) -> int:
-        """The counted hits, without those for which the predicate was false and those while the probe rested."""
+        """The counted hits, without hits for which the predicate was false, and without hits while the probe rested."""
         return self.fired + self.skipped + self.limited
 
     @property

@@ -4,7 +4,7 @@ The agent sends the cells of docs/runtime.md ("Cells of an aggregation"). This m
 each kind. Two values of one kind can be merged, as if one had all samples. This is used to combine intervals and
 targets.
 
-A percentile of a histogram is known to the width of its bucket: :class:`Percentile` has these bounds.
+A percentile of a histogram is exact up to the width of its bucket: :class:`Percentile` has these bounds.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Percentile:
-    """The sample of this rank lies in ``low … high`` (both inclusive); ``estimate`` is the middle of that."""
+    """The sample of this rank lies in ``low … high`` (both inclusive); ``estimate`` is the middle of this range."""
 
     estimate: int
     low: int
@@ -212,7 +212,7 @@ class Histogram:
         return Percentile(self.greatest, self.greatest, self.greatest)
 
     def buckets(self) -> list[Bucket]:
-        """The buckets from the first occupied one to the last, with the empty ones between."""
+        """The buckets from the first occupied bucket to the last, with the empty buckets between."""
         counts = dict(self.counts)
         if not counts:
             return []
@@ -301,7 +301,7 @@ class LinearHistogram:
         return (self.integral + self.floating) / n if n else float("nan")
 
     def buckets(self) -> list[LinearBucket]:
-        """The buckets from the first occupied one to the last, with the empty ones between."""
+        """The buckets from the first occupied bucket to the last, with the empty buckets between."""
         occupied = [index for index, count in enumerate(self.counts) if count]
         if not occupied:
             return []
@@ -364,8 +364,8 @@ class TimeSeries:
         return self.n
 
     def values(self) -> list[Number | None]:
-        """The values, oldest first, with the current one last; None: no samples. A sum or a count without samples
-        is 0.
+        """The values, oldest first, with the value of the current epoch last; None: no samples. A sum or a count
+        without samples is 0.
         """
         empty = 0 if self.series.operator in (SeriesOperator.SUM, SeriesOperator.COUNT) else None
         numbers = {epoch: window.number for epoch, window in self.windows}
@@ -423,7 +423,7 @@ class MapContent:
 
     ``full``: samples dropped since the start because there was no room for their key. The values are :data:`Aggregate`,
     or plain :data:`~btpy.events.records.Value` for a map of kind VALUE. ``omitted``: keys that did not fit into the
-    message. ``evicted``: keys that were replaced by others since the start. ``skips``: the skipped hits; None: the
+    message. ``evicted``: keys that were replaced by other keys since the start. ``skips``: the skipped hits; None: the
     values are exact.
     """
 
@@ -440,8 +440,8 @@ class ContentForm:
     """The form of map contents: of the agent, or of a recording of an older format.
 
     ``skips``: whether they have skipped hits and weights. ``exponential``: whether the buckets of ``hist`` and ``pctl``
-    are exponential. In older formats they are log-linear, and a cell before them counts the negative samples.
-    ``exemplars``: whether exemplars follow the entries.
+    are exponential. In older formats the buckets are log-linear, and a cell before the buckets counts the negative
+    samples. ``exemplars``: whether exemplars follow the entries.
     """
 
     skips: bool = True
@@ -604,7 +604,7 @@ def _exact(key: Key) -> object:
 
 
 def with_exemplars_of(content: MapContent, earlier: MapContent | None) -> MapContent:
-    """The content with the newest exemplar of each size, from this reading of the map and an earlier one."""
+    """The content with the newest exemplar of each size, from this reading of the map and an earlier reading."""
     exemplars_by_key = {
         _exact(key): value.exemplars
         for key, value in (() if earlier is None else earlier.entries)
@@ -1006,7 +1006,7 @@ _FIXED: dict[MapKind, tuple[struct.Struct, Callable[..., Count | Total | Average
 def _extremes(
     n: int, integral: int, integral_start: int, floating: float, floating_start: float
 ) -> tuple[Number | None, Number | None]:
-    """The extremes of integral and of floating samples; None if the initial value shows that there were none."""
+    """The extremes of integral and of floating samples; None if the initial value shows that there were no samples."""
     if n == 0:
         return None, None
     if integral == integral_start and floating == floating_start:
@@ -1060,7 +1060,9 @@ def _extreme(value: Aggregate, by: str) -> Number | None:
 
 
 def _key_order(key: Key) -> tuple[tuple[int, Number, str], ...]:
-    """An order over keys of any mixture of types: null, numbers by value, text, then the rest by its printed form."""
+    """An order over keys of any mixture of types: null, numbers by value, text, then all other keys by their printed
+    form.
+    """
     return tuple(_component_order(component) for component in key)
 
 

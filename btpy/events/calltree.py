@@ -1,8 +1,8 @@
 """Combines single timed calls into trees.
 
-The record of a call comes when it ends. It has its thread, its caller, the time of its end and its duration. The
-records of a thread are in the order in which its calls end, and inner calls end before the outer call. So the children
-of a call that ends are the calls of its thread that ended after its beginning:
+The record of a call comes when it ends. The record has the thread of the call, its caller, the time of its end and its
+duration. The records of a thread are in the order in which its calls end, and inner calls end before the outer call. So
+the children of a call that ends are the calls of its thread that ended after its beginning:
 
     told:   find ──┐  tariff ──┐  quote ──────────────┐        quote
             18…20     21…24       17…25                        ├─ find
@@ -48,9 +48,9 @@ class Call:
     calling place, 0 if it is not known; ``caller``: class and method of the calling place; ``end`` and ``took`` in ns;
     ``failed``: the class of the exception that it threw. ``tasks``: what other threads did for a root call.
 
-    A task is a call without a class: ``name`` is its thread, and ``line`` the line that handed it over. ``waited``: the
-    ns until a thread began it; ``critical``: the ns that the critical path of the root call spends in the task or its
-    wait; ``cut``: it had not ended when the root call ended.
+    A task is a call without a class: ``name`` is the thread of the task, and ``line`` the line that handed the task
+    over. ``waited``: the ns until a thread began it; ``critical``: the ns that the critical path of the root call
+    spends in the task or its wait; ``cut``: the task had not ended when the root call ended.
     """
 
     owner: str
@@ -77,7 +77,7 @@ class Call:
         return max(0, self.took - sum(child.took for child in self.children))
 
     def walk(self) -> Iterator[Call]:
-        """This call and all below it, the outer ones first."""
+        """This call and all calls below it, the outer calls first."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -90,7 +90,7 @@ class CallTrees:
         self._pending: dict[int, list[Call]] = {}
 
     def ended(self, thread: int, call: Call) -> None:
-        """Adds a call that may be part of another one."""
+        """Adds a call that may be part of another call."""
         if thread not in self._pending and len(self._pending) >= MAX_THREADS:
             del self._pending[next(iter(self._pending))]
         calls = self._pending.setdefault(thread, [])
@@ -103,7 +103,7 @@ class CallTrees:
         return self._with_children(self._pending.pop(thread, []), call)
 
     def between(self, thread: int, start: int, end: int) -> tuple[Call, ...]:
-        """Takes out the calls of a thread that a task made."""
+        """Takes out the calls that a task made on a thread."""
         pending = self._pending.get(thread, [])
         calls = [call for call in pending if start <= call.begin <= end]
         taken = {id(call) for call in calls}
@@ -137,9 +137,9 @@ class MergedCalls:
     ``line``: the line of the calling place, 0 for a root. ``durations``: the durations of the latest calls, in ns.
     ``failed``: the number of calls that threw, by the class of the exception. ``children``: the calls inside these
     calls. ``base``: the time in ns of the calls that ended after btpy began to time children. ``own``: the part of
-    ``base`` outside of the children. ``tasks``: the tasks of these calls, by the pool of their threads (the
-    ``name`` of a task) and the line that hands them over. ``waits``: how long the latest tasks waited for a thread, in
-    ns; ``critical``: the time of the critical path in them.
+    ``base`` outside of the children. ``tasks``: the tasks of these calls, by the pool of their threads (the ``name`` of
+    a task) and the line that hands them over. ``waits``: how long the latest tasks waited for a thread, in ns;
+    ``critical``: the time of the critical path in these tasks.
     """
 
     owner: str
@@ -178,7 +178,7 @@ class MergedCalls:
             self.critical += call.critical
 
     def percentile(self, percent: int) -> int:
-        """The smallest duration that is at least as long as ``percent`` of the latest ones."""
+        """The smallest duration that is at least as long as ``percent`` of the latest durations."""
         return percentile(self.durations, percent)
 
     def share(self, took: int) -> float:

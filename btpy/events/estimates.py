@@ -1,10 +1,10 @@
 """The error of values in maps, compared with the values that all hits together would give.
 
-With sampling (``@Sample``) or a restrained probe, some hits fire and represent all of them. The hits that do not fire
-are *skipped*. A sample of a hit that fires counts ``weight`` times, so that sums of weights are unbiased estimates.
-The agent also sends :class:`Weights`, from which the error of such a sum can be estimated: if hits fired independently
-of each other, its variance would be the expectation of ``Σ weight · (weight − 1) · sample²``. The agent chooses one hit
-of each block of hits, which makes the error smaller than that, never larger.
+With sampling (``@Sample``) or a restrained probe, some hits fire and represent all hits. The hits that do not fire are
+*skipped*. A sample of a hit that fires counts ``weight`` times, so that sums of weights are unbiased estimates. The
+agent also sends :class:`Weights`, from which the error of such a sum can be estimated: if hits fired independently of
+each other, its variance would be the expectation of ``Σ weight · (weight − 1) · sample²``. The agent chooses one hit of
+each block of hits, which makes the error smaller than that, never larger.
 
 Intervals contain the true value with the probability :data:`CONFIDENCE`. Counts of few samples follow Poisson's
 distribution, whose quantiles are approximated as Wilson and Hilferty (1931) do.
@@ -116,7 +116,7 @@ def of_sum(total: Number, n: int, weights: Weights) -> Interval:
 
 
 def size(total: Number, n: int, weights: Weights) -> float:
-    """The root mean square of the samples that represent others, or of all samples if there are none."""
+    """The root mean square of the samples that represent other samples, or of all samples if there are none."""
     if weights.spread > 0:
         return math.sqrt(max(0.0, weights.second / weights.spread))
     return abs(total / n) if n else 0.0

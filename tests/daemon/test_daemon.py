@@ -160,7 +160,7 @@ def test_probes_stay_for_the_next_daemon_with_keep(directory: Path) -> None:
         assert " calls " in btpy("sessions", one.pid)
         (directory / "calls.bt").write_text(CALLS + " ")  # the next daemon finds an old session
         second = stack.enter_context(daemon(directory, receiver.url))
-        second.wait_for("an old session is out")
+        second.wait_for("an old session was taken out")
         second.wait_for("the probes are in 1 method")
         called(one, 47)
         assert second.end() == 0

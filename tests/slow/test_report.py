@@ -19,4 +19,4 @@ def test_without_requests_the_report_says_what_btpy_follows() -> None:
 
 def test_without_calls_of_a_named_method_the_report_says_how_to_check_the_name() -> None:
     _, hint = of_nothing("Nope::x")
-    assert hint == "  no method that --of names was called; its methods are shown by: btpy ls PID 'Nope::x'"
+    assert hint == "  no method that --of names was called; to see these methods: btpy ls PID 'Nope::x'"

@@ -1,4 +1,4 @@
-"""The numbers that the looks have measured in a service; they need no session."""
+"""The numbers that the looks have measured in a service. This module needs no session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much processor time a JVM got, and how long its threads waited for it, as Linux tells it."""
+"""The processor time that a JVM got, and the time that its threads waited for a processor, as Linux reports them."""
 
 from __future__ import annotations
 

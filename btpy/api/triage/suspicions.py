@@ -185,8 +185,8 @@ def _exceptions(measured: Measurements) -> Iterator[Finding]:
 
 
 def _is_of_framework(frame: str) -> bool:
-    """Whether the frame is a framework's. A frame of the JDK counts as a frame of the application, which called it; a
-    frame of reflection does not.
+    """Whether the frame belongs to a framework. A frame of the JDK counts as a frame of the application, which called
+    it; a frame of reflection does not.
     """
     if frame.startswith(_REFLECTION):
         return True

@@ -7,7 +7,7 @@ public final class Work {
             try {
                 piece(size);
             } catch (IllegalStateException e) {
-                // Two sizes do not fit.
+                // The work fails for two sizes.
             }
         }
     }

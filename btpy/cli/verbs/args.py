@@ -16,7 +16,7 @@ COMMAND = Command(
     summary="print calls: arguments, result or exception, time",
     about=(
         "Prints each call of the methods that a pattern matches, at its end, with its arguments as they were at\n"
-        "entry. The command ends after 100 calls (-n). The script that does it is shown first."
+        "entry. The command ends after 100 calls (-n). First the command shows its script."
     ),
     options=(preset.WHEN, preset.JSON, *preset.RUNNING),
     refused=preset.REFUSED,

@@ -15,8 +15,8 @@ COMMAND = Command(
     usage=("fields PID|NAME 'Class::method' [--when EXPR] [-n 100] [-d 10s]",),
     summary="print the fields of `this` before and after each call",
     about=(
-        "Prints the fields of the object whose method is called, at entry and when the call ends, and ends after\n"
-        "100 lines (-n). The script that does it is shown first."
+        "Prints the fields of the object whose method is called, at entry and at the end of the call. The\n"
+        "command ends after 100 lines (-n). First the command shows its script."
     ),
     options=(preset.WHEN, preset.JSON, *preset.RUNNING),
     refused=preset.REFUSED,

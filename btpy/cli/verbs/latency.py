@@ -16,14 +16,14 @@ COMMAND = Command(
     summary="draw how long calls take: histogram, p50 to p99.9",
     about=(
         "Times every call of the methods that a pattern matches, to its return or its exception, and draws the\n"
-        "distribution. The script that does it is shown first."
+        "distribution. First the command shows its script."
     ),
     options=(preset.KEY, preset.WHEN, preset.TOP, preset.JSON, *preset.RUNNING),
     refused=preset.REFUSED,
     positionals=(2, 2),
     examples=(
         ("latency OrderApp PricingEngine::quote -d 10s", "the distribution of one method"),
-        ("latency OrderApp '+java.sql.PreparedStatement::execute*' -i 2s", "of all that implement an interface"),
+        ("latency OrderApp '+java.sql.PreparedStatement::execute*' -i 2s", "all classes that implement an interface"),
         ("latency OrderApp OrderService::place -k 'exception != null'", "failed calls in a distribution of their own"),
     ),
 )

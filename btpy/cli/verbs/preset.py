@@ -26,7 +26,7 @@ REFUSED = {
 }
 """The common options of runs that do not suit a verb, with the reasons."""
 
-WHEN = Option(("--when",), "only calls for which this holds, such as 'duration > 20ms' or '$qty > 5'", "EXPR")
+WHEN = Option(("--when",), "only calls for which this is true, such as 'duration > 20ms' or '$qty > 5'", "EXPR")
 KEY = Option(("-k", "--key"), "by this expression, such as '$sku' or 'thread_name'; may be given again", "EXPR", True)
 TOP = Option(("--top",), "this many keys, the greatest first (default 10)", "N")
 JSON = Option(("--json",), "as -f ndjson: one JSON object a line")
@@ -123,7 +123,7 @@ def run(
     prints_each: bool = False,
     missing: str | None = None,
 ) -> int:
-    """Shows the script that was written and runs it; the exit code. The other parameters are as for
+    """Shows the script that was written, runs it, and returns the exit code. The other parameters are as for
     :func:`settings_of`.
     """
     settings = settings_of(name, arguments, prints_each=prints_each, missing=missing)

@@ -16,8 +16,8 @@ COMMAND = Command(
     summary="count call stacks: where methods are called from",
     about=(
         "Counts the stacks of callers of the methods that a pattern matches, and prints the most frequent.\n"
-        "A stack costs some microseconds: sample where calls are many (--when 'rand(100) == 0').\n"
-        "The script that does it is shown first."
+        "A stack costs some microseconds: sample if there are many calls (--when 'rand(100) == 0').\n"
+        "First the command shows its script."
     ),
     options=(
         Option(("--depth",), "frames of a stack (default 20)", "N"),

@@ -43,10 +43,10 @@ COMMAND = Command(
     usage=("trace PID|NAME 'Class::method' [--min 20ms] [-n 5] [--depth 5] [-d 30s]",),
     summary="draw where calls of a method spend their time, ever deeper",
     about=(
-        "Draws what calls of a method spend their time in: one tree for each method that the pattern matches, merged\n"
+        "Draws where calls of a method spend their time: one tree for each method that the pattern matches, merged\n"
         "over its calls, every 10 s and at the end. First it times the calls that the method itself makes; then it\n"
-        "looks into the slowest one, down to --depth, and announces each step. A row says what was called, in which\n"
-        "line of the method above, how often, and how long it took; shares are of the time of the root's calls.\n"
+        "times the calls inside the slowest of these, down to --depth, and announces each step. A row has the called\n"
+        "method, its line in the method above, and how often and how long; shares are of the time of the root's calls.\n"
         "Tasks that a call hands over to other threads stand below it: the pool, the time until a thread began, and\n"
         "`not critical` if the call did not wait for them. As JSON, and as -f chrome for ui.perfetto.dev, each call\n"
         "is a tree of its own; on the timeline an arrow leads to each task.\n"
@@ -73,14 +73,14 @@ COMMAND = Command(
         ("trace OrderApp OrderService::place --min 20ms", "where slow orders lose their time"),
         ("trace OrderApp '+jakarta.servlet.http.HttpServlet::service' -n 10 --depth 8", "of requests, deep"),
         ("trace OrderApp OrderService::place -n 3 -o place.trace.json", "over threads, for ui.perfetto.dev"),
-        ("trace OrderApp OrderService::place -n 0 --for 1h -o trees.ndjson", "all that come within an hour, to a file"),
+        ("trace OrderApp OrderService::place -n 0 --for 1h -o trees.ndjson", "all calls of an hour, to a file"),
     ),
 )
 
 _FORMATS = ("text", "ndjson", "json", "chrome")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _EVERY = 10.0  # seconds between drawings
-_LEAST = 0.05  # a method whose share of the tree is smaller is not looked into
+_LEAST = 0.05  # the smallest share of a tree for which btpy times the inner calls
 _JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 
 _FLOWS = "flows"
