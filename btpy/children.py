@@ -113,15 +113,15 @@ def run_helper(
 
 
 def start_connected(command: Sequence[str]) -> Process:
-    """Start a program of the user's, such as ssh, with the user's environment and directory. Its standard input, output
+    """Start a program of the user, such as ssh, with the user's environment and directory. Its standard input, output
     and error are pipes. Ctrl-C reaches this process, but not the program.
     """
     return subprocess.Popen([*command], stdin=PIPE, stdout=PIPE, stderr=PIPE, bufsize=0, start_new_session=True)
 
 
 def output_of(command: Sequence[str], most: int) -> tuple[int, bytes]:
-    """Runs a program of the user's that ends by itself; returns its status and its standard output. A program that
-    writes more than ``most`` bytes is killed. Its standard error is the standard error of this process.
+    """Runs a program of the user that ends by itself; returns its status and its standard output. A program that writes
+    more than ``most`` bytes is killed. Its standard error is the standard error of this process.
     """
     with subprocess.Popen([*command], stdin=DEVNULL, stdout=PIPE) as process:
         assert process.stdout is not None

@@ -78,7 +78,7 @@ def _check_order(fields: dict[str, dataclasses.Field[Any]]) -> None:
         if _has_default(field):
             with_default = name
         elif with_default and field.init:
-            raise TypeError(f"the field {name} without a default follows {with_default} with one")
+            raise TypeError(f"the field {name} without a default follows {with_default} with a default")
 
 
 def _has_default(field: dataclasses.Field[Any]) -> bool:

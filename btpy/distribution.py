@@ -17,8 +17,9 @@ def version() -> str:
 
 
 def build() -> str:
-    """The kind of the installed wheel: ``compiled`` (by mypyc, for one platform) or ``pure
-    Python``. Both are made of the same sources."""
+    """The kind of the installed wheel: ``compiled`` (by mypyc, for one platform) or ``pure Python``. The two kinds are
+    made from the same sources.
+    """
     from importlib.util import find_spec
 
     reader = find_spec("btpy.classfile.reader")

@@ -22,8 +22,8 @@ def check(
     allow: Iterable[str] = (),
     libraries: Sequence[str | Path] = (),
 ) -> list[Diagnostic]:
-    """Errors and warnings of a script (a text, or the file of a Path), found without a JVM. Empty if the script has
-    none. Raises UsageError for a file that cannot be read and for parameters that do not fit.
+    """Errors and warnings of a script (a text, or the file of a Path), found without a JVM. Empty for a script without
+    errors and warnings. Raises UsageError for a file that cannot be read and for parameters that do not fit.
     """
     search = Libraries.of(os.environ, [Path(library) for library in libraries])
     source = source_of(script, name or "<script>")

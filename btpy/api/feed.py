@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 class Reader(Generic[T]):
     """Takes the items, in order. ``dropped``: items that this reader did not take in time, and that were replaced by
-    later ones.
+    later items.
     """
 
     def __init__(self, feed: Feed[T], most: int) -> None:
@@ -45,7 +45,7 @@ class Reader(Generic[T]):
             return self._waiting.popleft()
 
     def take_all(self, deadline: float) -> list[T]:
-        """All waiting items, as soon as there is one. Empty at ``deadline`` and at the end. Raises as :meth:`take`."""
+        """All waiting items, as soon as an item waits. Empty at ``deadline`` and at the end. Raises as :meth:`take`."""
         with self._feed.changed:
             while not self._waiting:
                 if self._feed.ended:

@@ -228,8 +228,8 @@ class Hosts:
         return [*self._running, *self._waiting]
 
     def turn(self, seconds: float) -> Iterator[Report]:
-        """The entries that arrive within ``seconds``; returns as soon as one has arrived. Raises UsageError if there is
-        no ssh.
+        """The entries that arrive within ``seconds``; returns as soon as an entry has arrived. Raises UsageError if
+        there is no ssh.
         """
         self._connect_more()
         self._say_alive()

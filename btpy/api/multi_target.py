@@ -36,7 +36,7 @@ def attach_all(
     """Attach to several JVMs at once, as :func:`btpy.attach` does to one. If a JVM cannot be traced, the others are
     traced: ``failures`` has the error.
 
-    If all fail, raises the error of the first one; raises UsageError if there are no targets.
+    If all targets fail, raises the error of the first target; raises UsageError if there are no targets.
     """
     all_targets = list(targets)
     capabilities = tuple(allow)
@@ -67,8 +67,8 @@ def attach_all(
 class Sessions:
     """Made by :func:`attach_all`. A method acts on every target that has not ended.
 
-    ``failures``: the last error of each target that failed while others did not, by pid, or by the given name if there
-        is no pid.
+    ``failures``: the last error of each target that failed while other targets did not, by pid, or by the given name
+        if there is no pid.
     """
 
     def __init__(self, sessions: Sequence[Session], failures: Mapping[object, BtpyError] | None = None) -> None:
@@ -98,8 +98,8 @@ class Sessions:
         return [session for session in self._sessions.values() if not session.ended]
 
     def add(self, script: str | Path, **options: Any) -> dict[int, list[Probe]]:
-        """Calls :meth:`Session.add` for each running target, and returns the probes by pid. If all fail, raises the
-        error of the first one.
+        """Calls :meth:`Session.add` for each running target, and returns the probes by pid. If all targets
+        fail, raises the error of the first target.
         """
         return self._each(lambda session: session.add(script, **options))
 
@@ -145,7 +145,7 @@ class Sessions:
         return receipts
 
     def _each(self, do: Callable[[Session], Result]) -> dict[int, Result]:
-        """If all fail, raises the error of the first one."""
+        """If all targets fail, raises the error of the first target."""
         results: dict[int, Result] = {}
         errors: dict[object, BtpyError] = {}
         for session in self.running:

@@ -4,12 +4,12 @@
     for name, sites in offline.weave(class_path([Path("app.jar")]), lambda woven: (woven.name, len(woven.sites))):
         print(name, sites)
 
-The bytes may differ from those that a JVM shows of the same classes, because the JVM omits parts. The results only show
-roughly what a session will do, and they serve to test the weaver. The session weaves the bytes that the JVM shows.
+The bytes may differ from the bytes that a JVM shows of the same classes, because the JVM omits parts. The results only
+show roughly what a session will do, and they serve to test the weaver. The session weaves the bytes that the JVM shows.
 
-Many classes are woven in several processes (:mod:`btpy.parallel`). The result does not depend on their number: sites
-are numbered class by class, so the bytes of a class depend only on the class, the script, and its supertypes if the
-script uses them.
+Many classes are woven in several processes (:mod:`btpy.parallel`). The result does not depend on the number of
+processes: sites are numbered class by class, so the bytes of a class depend only on the class, the script, and its
+supertypes if the script uses them.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _in_jar(path: Path) -> Iterator[FoundClass]:
     with readable(path), zipfile.ZipFile(path) as jar:
         entries = {
             entry.filename: entry for entry in jar.infolist()
-        }  # if two entries have the same name, the last one counts, as in a JVM
+        }  # if two entries have the same name, the last entry counts, as in a JVM
         for name in sorted(entries):
             if name.endswith(".class"):
                 read = partial(read_entry, jar, entries[name], MAX_ENTRY_BYTES)
@@ -120,7 +120,7 @@ def _in_jar(path: Path) -> Iterator[FoundClass]:
 
 
 def jdk(home: Path) -> Classes:
-    """The classes of a Java runtime. Raises UsageError when there is none at ``home``."""
+    """The classes of a Java runtime. Raises UsageError when there is no Java runtime at ``home``."""
     modules = home / "lib" / "modules"
     if not modules.is_file():
         raise UsageError(f"{home} is not the home of a Java runtime of version 9 or later: it has no lib/modules")

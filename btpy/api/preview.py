@@ -184,7 +184,7 @@ def expected_nanos(probe: Probe) -> int:
 
 
 def expected_range(program: Program) -> tuple[int, int]:
-    """The cost of the cheapest and of the most expensive method probe; zeros if there is none."""
+    """The cost of the cheapest and of the most expensive method probe; zeros if there is no method probe."""
     nanos = [expected_nanos(probe) for probe in program.probes if isinstance(probe.attachment, MethodAttachment)]
     return min(nanos, default=0), max(nanos, default=0)
 

@@ -273,8 +273,9 @@ class Scripts:
         self.warnings += self.deployment.warnings
 
     def _renumbered(self, old: Sequence[Probe], program: Program, level: int) -> list[Probe]:
-        """The probes of a program, which take the numbers of the ``old`` ones: by name if they have the same name, else
-        in order."""
+        """The probes of a program, which take the numbers of the ``old`` probes: by name if they have the same name,
+        else in order.
+        """
         by_name = {probe.name: probe for probe in old}
         same = [by_name.pop(checked.name, None) for checked in program.own]
         rest = list(by_name.values())

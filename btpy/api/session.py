@@ -349,14 +349,14 @@ class BaseSession:
 
     @property
     def errors(self) -> list[ProbeError]:
-        """The latest 1000 reports of errors in probes, without the older ones that ``errors_forgotten`` counts.
+        """The latest 1000 reports of errors in probes, without the older reports that ``errors_forgotten`` counts.
         :attr:`Probe.errors` counts all errors.
         """
         return list(self._error_log.latest)
 
     @property
     def errors_forgotten(self) -> int:
-        """The number of error reports before those in ``errors``."""
+        """The number of error reports before the reports in ``errors``."""
         return self._error_log.forgotten
 
     @property
@@ -469,9 +469,9 @@ class Session(BaseSession):
         return self._feed.reader(most)
 
     def read_at_most(self, records: int) -> None:
-        """From now on decode at most this number of records of a probe in a second; :meth:`items` counts the others
-        (``Unread``). For a program that only shows events: a record that is not decoded costs little, so the client
-        keeps up and no record is lost on the way.
+        """From now on decode at most this number of records of a probe in a second; :meth:`items` counts the other
+        records (``Unread``). For a program that only shows events: a record that is not decoded costs little, so the
+        client keeps up and no record is lost on the way.
         """
         self._engine.delivery.reading_limit = ReadingLimit(records, self._engine.delivery.outline.templates)
 

@@ -28,7 +28,7 @@ EXAMPLE = "--until '@n > 1000'"
 
 
 class StopCondition:
-    """A comparison of expressions over maps. For maps with keys, it is true if it holds for one key.
+    """A comparison of expressions over maps. For maps with keys, the comparison must be true for one key.
 
     Raises ScriptError if the text cannot be parsed, and UsageError if it is not a comparison or names a map that the
     program does not have.

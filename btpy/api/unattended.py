@@ -102,7 +102,7 @@ def _permissions(engine: EngineSession) -> Permissions:
 
 
 def discard(target: int | str | JvmProcess, name_or_id: str) -> Receipt:
-    """End a session, also one of another client. Its results are lost. Raises UsageError, AttachError."""
+    """End a session, also a session of another client. Its results are lost. Raises UsageError, AttachError."""
     with (
         Connecting(target) as connecting,
         EngineSession.join(connecting, name_or_id, take_over=True, read=False) as engine,

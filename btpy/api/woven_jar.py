@@ -3,7 +3,8 @@
 A JVM takes each class from the first entry of its class path that has it. So a jar or directory with woven classes also
 has to have
 
-- all versions of a class that has several (JEP 238), and ``Multi-Release: true``; otherwise another version would run;
+- all versions of a class that has several versions (JEP 238), and ``Multi-Release: true``; otherwise another version
+  would run;
 - every class of a jar that is signed or sealed, because the JVM refuses to load a signed or sealed
   package from two places. The signature does not fit woven classes: it is left out.
 """

@@ -66,7 +66,9 @@ class Archive:
         os.close(self._file)
 
     def __contains__(self, path: str) -> bool:
-        """Whether the archive has a class file of that path, and no other one for later versions of Java (JEP 238)."""
+        """Whether the archive has a class file of that path, and no other class file for later versions of Java (JEP
+        238).
+        """
         name = path.encode("utf-8", "surrogatepass")
         return name in self._entries and name not in self._versioned
 

@@ -850,7 +850,7 @@ class ClassBuilder:
         return code
 
     def raw_method(self, access: int, name: str, descriptor: str, attributes: Sequence[tuple[str, bytes]] = ()) -> None:
-        """Adds a native or abstract method, or one with the bytes of a ``Code`` attribute."""
+        """Adds a native or abstract method, or a method with the bytes of a ``Code`` attribute."""
         self._methods.append(_Member(access, name, descriptor, None, list(attributes)))
 
     def method_attribute(self, name: str, data: bytes) -> None:

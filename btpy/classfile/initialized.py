@@ -10,8 +10,8 @@ Counting ``new`` against ``<init>`` is not enough: some compilers choose between
 constructor.  Stack map frames are not used, because old class files, and class files that HotSpot gives to a
 transformer, may lack them.
 
-Most constructors have one such call, and no jumps before it or back to it.  Then all code after the call sees an
-initialised ``this``, and the analysis of the steps up to the call is enough.
+Most constructors have one call that initialises ``this``, and no jumps before it or back to it.  Then all code after
+the call sees an initialised ``this``, and the analysis of the steps up to the call is enough.
 """
 
 from __future__ import annotations

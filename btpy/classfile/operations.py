@@ -195,7 +195,7 @@ def initializes_this(call: Operation, state: State) -> bool:
 
 
 def new_object(call: Operation, state: State) -> NewObject | None:
-    """The object of a constructor call; None if nothing reachable refers to it after the call."""
+    """The object of a constructor call; None if nothing reachable refers to the object after the call."""
     at = _receiver(call, state)
     receiver = state.stack[at]
     if receiver is not None:
@@ -222,7 +222,7 @@ def operand_value(operation: Operation, index: int, state: State) -> typeflow.Va
 
 
 def may_be_uninitialized(operation: Operation, state: State, before_super: bool) -> bool:
-    """True when the object may be one whose constructor has not called ``super(…)`` or ``this(…)`` yet: then the
+    """True when the object may be an object whose constructor has not called ``super(…)`` or ``this(…)`` yet: then the
     constructor may only write its own fields and enter a monitor (JVMS §4.10.1.9).
     """
     may = operation.kind in (OperationKind.ENTER_MONITOR, OperationKind.EXIT_MONITOR)

@@ -1,4 +1,4 @@
-"""The constant pool (JVMS §4.4): the unchanged entries of a class file, and new ones after them.
+"""The constant pool (JVMS §4.4): the unchanged entries of a class file, and new entries after them.
 
 Entries are never changed, moved or dropped, so every index in copied code stays valid.  An entry is stored as its
 bytes. Equal bytes are one entry, so adding reuses existing entries.
@@ -80,7 +80,7 @@ class _Texts(dict[int, str]):
 
 
 class ConstantPool:
-    """A pool that can grow.  ``ConstantPool()`` is empty; :meth:`parse` reads one.
+    """A pool that can grow.  ``ConstantPool()`` is empty; :meth:`parse` reads a pool.
 
     ``count`` is ``constant_pool_count``: one more than the highest index.  ``texts``: a mapping of the texts of the
     Utf8 entries of the class file, which raises like ``text_at``.  Methods that add return the index of the entry and

@@ -1,4 +1,4 @@
-"""Inserting code into a code array: the new array, and the new offset for every old one.
+"""Inserting code into a code array: the new array, and the new offset for every old offset.
 
 Two kinds of straight-line code can be inserted before an old instruction::
 

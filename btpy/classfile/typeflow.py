@@ -472,7 +472,7 @@ _Effect = tuple[int, tuple[Value, ...]]
 
 
 def _effects() -> list[_Effect | None]:
-    """Popped slots and pushed values for each instruction whose opcode determines both; None for the others."""
+    """Popped slots and pushed values for each instruction whose opcode determines both; None for other instructions."""
     out: list[_Effect | None] = [None] * 256
     for opcode, effect in enumerate(op.EFFECTS):
         if effect is None or op.ISTORE <= opcode <= op.ASTORE_3:

@@ -47,7 +47,7 @@ def with_code(file: ClassFile, pool: ConstantPool, replacements: Iterable[tuple[
 
 
 def code_of(method: Member) -> Attribute:
-    """The Code attribute of a method that has one."""
+    """The Code attribute of a method that has code."""
     attribute = method.attribute("Code")
     if attribute is None:
         raise ValueError(f"{method.name}{method.descriptor} has no code")

@@ -46,7 +46,7 @@ class Canary:
         self._change(host, is_settled=True)
 
     def lost(self, host: str, reason: str) -> None:
-        """A JVM with probes, or a host with such JVMs, has gone."""
+        """A JVM with probes has gone, or a host that has JVMs with probes."""
         if self._observed[host].is_traced:
             self._change(host, gone=self._observed[host].gone or reason)
 

@@ -30,7 +30,7 @@ COMMAND = Command(
     positionals=(0, 1),
     takes_command=True,
     examples=(
-        ("completion bash > /etc/bash_completion.d/btpy", "for all users; for one: into ~/.bashrc"),
+        ("completion bash > /etc/bash_completion.d/btpy", "for all users; for one user: into ~/.bashrc"),
         ("completion zsh > ~/.zsh/functions/_btpy", "into a directory of $fpath"),
         ("completion fish > ~/.config/fish/completions/btpy.fish", "for fish"),
     ),

@@ -316,7 +316,7 @@ def _outputs(outputs: Sequence[str]) -> tuple[str | None, str | None, Path | Non
 
 
 def exposition_of(arguments: Arguments) -> ExpositionSettings | None:
-    """The settings of PROMETHEUS_OPTIONS; None: the user gave none. Raises UsageError."""
+    """The settings of PROMETHEUS_OPTIONS; None: the user gave no settings. Raises UsageError."""
     address = arguments.text("prometheus")
     if address is None:
         for option in PROMETHEUS_OPTIONS:
@@ -386,7 +386,7 @@ def _recording(
             ],
         )
     if record is not None:
-        raise UsageError(f"both -o {text} and --record {record} are recordings", help=["one of them is enough"])
+        raise UsageError(f"both -o {text} and --record {record} are recordings", help=["one recording is enough"])
     if append:
         raise UsageError("--append cannot continue a recording", help=["give each recording a file of its own"])
     if rotates:

@@ -18,7 +18,7 @@ COMMAND = Command(
     name="explain",
     usage=("explain [CODE] [--json]", "explain safe-calls"),
     summary="explain a diagnostic code",
-    about="Explains a code such as BT201, with an example that causes it and one that does not.\n"
+    about="Explains a code such as BT201, with an example that causes it and an example that does not.\n"
     "Without a code: lists all.\nsafe-calls: the methods of the traced program that a script may call.",
     options=(Option(("--json",), "one JSON object a line"),),
     positionals=(0, 1),

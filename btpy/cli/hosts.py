@@ -479,7 +479,7 @@ class HostsRun:
                 self._canary.lost(ending.host, f"the {self._what} {self._problems[ending.host]}")
             self._canary.settled(ending.host)
         if ending.host in self._problems and any(target.ending is None for target in targets):
-            console.error(TargetGone(f"the {self._what} {self._problems[ending.host]}; the others go on"))
+            console.error(TargetGone(f"the {self._what} {self._problems[ending.host]}; the other {self._what}s go on"))
 
     def _of(self, host: str) -> list[_Target]:
         return [target for target in self._targets.values() if target.host == host]

@@ -23,7 +23,7 @@ COMMAND = Command(
     about=(
         "Libraries are scripts that other scripts import, and that run by name: btpy PID exceptions. `list` names all\n"
         "of them, `show` prints one, `search` looks for a word in names and descriptions, `path` shows where btpy\n"
-        "searches for them. btpy help NAME shows how to use one. `new` creates your own, with a test that passes:\n"
+        "searches for them. btpy help NAME shows how to use it. `new` creates your own, with a test that passes:\n"
         "in the directory of -I, else in ~/.config/btpy/probes. It overwrites nothing.\n"
         "\n"
         "With a JVM, `list` says which libraries apply there: libraries with a probe in a class that the JVM has\n"

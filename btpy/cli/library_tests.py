@@ -241,7 +241,7 @@ def _cells(cells: Mapping[str, Any], ignore: frozenset[str]) -> dict[str, Any]:
 
 
 def _counts(value: Any) -> Any:
-    """A distribution, or one for each key, as numbers of samples."""
+    """A distribution, or a distribution for each key, as numbers of samples."""
     if isinstance(value, list):
         return sum(bucket.get("count", 0) for bucket in value)
     if isinstance(value, dict) and isinstance(value.get("count"), int):

@@ -87,7 +87,7 @@ class Live:
         outline = targets[0].context.outline
         self._targets = targets
         self._together = together
-        self._showings = [target.showing for target in targets]  # maps of all targets, also of those that have ended
+        self._showings = [target.showing for target in targets]  # maps of all targets, also of targets that have ended
         self._stream = stream
         self._console = console
         self._signals = signals

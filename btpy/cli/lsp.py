@@ -20,7 +20,7 @@ COMMAND = Command(
     about=(
         "Speaks the Language Server Protocol on standard input and output; an editor starts it (docs/editors). No JVM\n"
         "is needed. With --pid the server reads classes, methods and variables from a JVM, which it does not\n"
-        f"change. When this JVM ends, the server searches for the next one. Needs {install_command('lsp')}."
+        f"change. When this JVM ends, the server searches for the next JVM. Needs {install_command('lsp')}."
     ),
     options=(
         Option(("--pid",), "complete and check with the loaded classes of a JVM", "PID|NAME"),

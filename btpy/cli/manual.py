@@ -15,7 +15,7 @@ COMMAND = Command(
     usage=("help FILE|LIBRARY|WORD|COMMAND|otlp",),
     summary="explain a script, a library, a command or a word of the language",
     about=(
-        "For a script or library: shows its first comment, its parameters, its probes, and what others can use.\n"
+        "For a script or library: shows its first comment, its parameters, its probes, and its names for others.\n"
         "For a word of the language (hist, @OnTimer, EXIT, duration, …): explains it, with an example."
     ),
     options=(SCRIPT_OPTIONS[0],),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Contributor(Protocol):
-    """A target, or the recording of one."""
+    """A target, or the recording of a target."""
 
     context: Context
     showing: Presenter

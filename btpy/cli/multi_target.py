@@ -56,8 +56,8 @@ def _refuse_what_is_for_one(arguments: Arguments, settings: Settings) -> None:
     for_all = arguments.positionals[0]
     rest = "FILE" if len(arguments.positionals) > 1 else "-e 'TEXT'"
     for switch, flag, why in (
-        ("list", "--list", "lists what probes match in one JVM"),
-        ("plan", "--dry-run", "shows what would be changed in one JVM"),
+        ("list", "--list", "lists the matches of probes in one JVM"),
+        ("plan", "--dry-run", "shows the changes to one JVM"),
     ):
         if arguments.switch(switch):
             raise UsageError(f"{flag} {why}, and {for_all} names several", help=[f"btpy PID {rest} {flag}"])

@@ -115,7 +115,7 @@ class Arguments:
         self.parameters[name] = value
 
     def missing(self, message: str, help: Sequence[str]) -> UsageError:
-        """The error for a missing argument. Perhaps a parameter took it as its value."""
+        """The error for a missing argument. Possibly a parameter took the argument as its value."""
         hints = [f"--{name} took {value!r} as its value: write --{name}=VALUE" for name, value in self.taken]
         return UsageError(message, help=[*hints, *help])
 
@@ -246,7 +246,7 @@ def _entry(head: str, text: str) -> list[str]:
 
 
 TEXT = Option(("-e",), "the program; may be given more than once", "TEXT", repeat=True)
-LIBRARY_DIRECTORY = Option(("-I",), "a directory of libraries, searched before the others", "DIR", repeat=True)
+LIBRARY_DIRECTORY = Option(("-I",), "a directory of libraries, searched before all others", "DIR", repeat=True)
 SCRIPT_OPTIONS = (
     LIBRARY_DIRECTORY,
     Option(("-P",), "a parameter of the script, as --NAME VALUE", "NAME=VALUE", repeat=True),

@@ -31,7 +31,7 @@ FRAMEWORKS = Option(
 )
 SECRET = Option(
     ("--secret",),
-    "hide more secrets than those that btpy knows: names of values, with commas (customerNumber,*code), or a regular"
+    "hide more secrets than btpy knows: names of values, with commas (customerNumber,*code), or a regular"
     " expression for texts ('/AC-[0-9]{6}/')",
     "WHAT",
     repeat=True,
@@ -65,7 +65,7 @@ def permissions(arguments: Arguments) -> Permissions:
     if not redact and arguments.texts("secret"):
         raise UsageError(
             "--secret and --no-redact contradict each other",
-            help=["--secret adds to what btpy hides; leave out --no-redact"],
+            help=["--secret hides further values; leave out --no-redact"],
         )
     import os
 

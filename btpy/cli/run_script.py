@@ -67,7 +67,7 @@ COMMAND = Command(
     usage=(
         "PID|NAME FILE.bt [options]     trace a running JVM with a script (- for standard input) or a library",
         "PID|NAME -e 'TEXT' [options]   … with a one-liner",
-        "PID,PID… FILE.bt [options]     … several JVMs; --all NAME: every one that NAME fits",
+        "PID,PID… FILE.bt [options]     … several JVMs; --all NAME: every JVM that NAME fits",
         "--hosts HOSTS NAME FILE.bt     … on several hosts, through ssh",
         "--pods PODS NAME FILE.bt       … in several pods, through kubectl",
         "PID|NAME                       … at a prompt: enter probes, look around",
@@ -128,7 +128,7 @@ COMMAND = Command(
             "share of one core that probes may use before the budget restrains them (2%), or off",
             "SHARE",
         ),
-        Option(("--level",), "enable the probes with @Level up to this one (default 0)", "N"),
+        Option(("--level",), "enable the probes with @Level up to this level (default 0)", "N"),
         ATTACH,
         UNATTENDED,
         KEEP,

@@ -54,7 +54,7 @@ def read_source(path: str | None, texts: Sequence[str], search: Libraries | None
 
 
 def read_script(arguments: Arguments, files: Sequence[str]) -> Source:
-    """The script of the command line: the only one of ``files``, or the texts of ``-e``. Raises UsageError."""
+    """The script of the command line: the only file of ``files``, or the texts of ``-e``. Raises UsageError."""
     texts = arguments.texts("e")
     if texts and files:
         raise UsageError(f"a program is given twice: {files[0]} and -e")

@@ -1,4 +1,4 @@
-"""``btpy sessions PID``: the sessions of btpy in a JVM, also the unattended ones."""
+"""``btpy sessions PID``: the sessions of btpy in a JVM, also the unattended sessions."""
 
 from __future__ import annotations
 

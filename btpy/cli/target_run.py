@@ -64,8 +64,8 @@ class Companion(Drawing, Protocol):
 
 
 class TargetRun:
-    """``alone``: it is the only target, so its output does not name it. ``session`` may have been joined: its probes
-    are in. All methods raise the errors of the session, and OutputError.
+    """``alone``: there is no other target, so the output does not name the target. ``session`` may have been joined:
+    its probes are in. All methods raise the errors of the session, and OutputError.
     """
 
     def __init__(

@@ -27,8 +27,9 @@ _MILLION = 1_000_000
 
 @contextmanager
 def recorded(arguments: Arguments, console: Console) -> Iterator[None]:
-    """Records the steps of a run, if the user wants them, and writes them when it ends. Raises OutputError before the
-    run if the file cannot be written."""
+    """Records the steps of a run, if the user wants them, and writes them when the run ends. Raises OutputError before
+    the run if the file cannot be written.
+    """
     path = arguments.text("timeline")
     if path is None:
         yield

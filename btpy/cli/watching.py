@@ -1,5 +1,5 @@
-"""``--watch``: when the file of a script changes, its new version replaces the old one in one step. If the new version
-fails in one of several targets, the old version continues in all of them.
+"""``--watch``: when the file of a script changes, its new version replaces the old version in one step. If the new
+version fails in one of several targets, the old version continues in all of them.
 """
 
 from __future__ import annotations

@@ -253,7 +253,7 @@ class Emitter:
         self.code.invoke(opcode, method.owner, method.name, method.descriptor)
 
     def convert(self, source: Type, target: Type) -> None:
-        """Converts the value on the stack from the representation of one type to that of another.
+        """Converts the value on the stack from the representation of one type to the representation of another type.
 
         Boxes are Long, Double, Boolean and Character.  Unboxing null is an error of the probe, counted at the position
         set before; a nullable number stays null.

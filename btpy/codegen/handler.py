@@ -14,8 +14,8 @@
            if guarded: try { leave(entry) } catch { marks[entry] = left }
     done   return result
 
-The calls in a handler determine whether it must be guarded, so this is known only when its code is complete. So
-btpy generates the handler with the guard first, and then again without the guard if it needs none.
+The calls in a handler determine whether it must be guarded, so this is known only when its code is complete. So btpy
+generates the handler with the guard first, and then again without the guard if it does not need the guard.
 """
 
 from __future__ import annotations
@@ -137,8 +137,9 @@ def flow_handlers(probe_id: int, change: int) -> tuple[HandlerClass, HandlerClas
 
 
 def span_handlers(probe_id: int, *, encloses: bool) -> tuple[HandlerClass, HandlerClass | None]:
-    """The handler that begins a span: ``(site) → span``, and for a span that encloses others the handler that ends
-    it."""
+    """The handler that begins a span: ``(site) → span``, and for a span that encloses other spans the handler that ends
+    it.
+    """
     if encloses:
         return _around(probe_id, api.SPAN_ENTER, api.SPAN_LEAVE)
     return _entering(probe_id, api.SPAN_BEGIN), None
@@ -227,7 +228,7 @@ def _compile(
     if slot_count > MAX_PARAMETER_SLOTS:
         raise ParameterOverflowError(
             f"{_title(program, probe)} passes {slot_count} slots to its handler; the JVM allows {MAX_PARAMETER_SLOTS}",
-            help=("print fewer arguments: name the ones that you need instead of `args`",),
+            help=("print fewer arguments: name the arguments that you need instead of `args`",),
         )
     of_agent = bound_probe.shape is None
     must_guard = bound_probe.shape is not None and bound_probe.shape.in_jdk

@@ -75,8 +75,8 @@ def _row(text: str, about: str = "") -> _Row:
 
 
 def _fitting(word: str, rows: Iterable[_Row]) -> list[_Row]:
-    """First the candidates that begin with the word, then those that begin with it in another case, then those with a
-    part that begins with it.
+    """First the candidates that begin with the word, then candidates that begin with it in another case, then
+    candidates with a part that begins with it.
     """
     lower = word.lower()
     ranked: tuple[list[_Row], list[_Row], list[_Row]] = ([], [], [])

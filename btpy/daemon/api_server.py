@@ -69,7 +69,7 @@ class Access:
 
     @classmethod
     def of(cls, environ: Mapping[str, str], account: Path | None = None) -> Access:
-        """Raises UsageError outside of a pod, and where the pod lacks something."""
+        """Raises UsageError outside of a pod, and in a pod without an address, a token or the name of the node."""
         account = account or ACCOUNT
         host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "443")
         if not host:

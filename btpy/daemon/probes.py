@@ -40,7 +40,7 @@ from btpy.model.source import Source, read_text
 
 ENDING = ".toml"
 MOST = 100
-"""The largest number of files: a directory with more is probably the wrong one."""
+"""The largest number of files: a directory with more files is probably the wrong directory."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _BUDGET = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)%")

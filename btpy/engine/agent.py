@@ -49,7 +49,7 @@ four times as many classes. The batches of the agent grow at the same rate, so t
 """
 
 READ_AT_ONCE = 64
-"""Classes in one READ; the agent answers with as many as fit into a frame."""
+"""Classes in one READ; the agent answers with as many class files as fit into a frame."""
 
 Answer = TypeVar("Answer", bound=Message)
 Waited = TypeVar("Waited")

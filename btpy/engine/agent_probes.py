@@ -78,7 +78,7 @@ def _line_starts(program: Program) -> tuple[int, ...]:
 
 
 def wire_patterns(patterns: Iterable[ScriptPattern]) -> tuple[Pattern, ...]:
-    """Class patterns in the form of the wire, without duplicates. Raises UsageError for a malformed one."""
+    """Class patterns in the form of the wire, without duplicates. Raises UsageError for a malformed pattern."""
     parsed = [classes for pattern in patterns for classes in pattern.classes]
     return tuple(dict.fromkeys(Pattern(classes.kind, classes.text) for classes in parsed))
 

@@ -93,7 +93,7 @@ class ClassPath:
 
     def places(self) -> Iterator[Place]:
         """Yields the sources that can be read, one after the other. The caller must exhaust a source before it takes
-        the next one.
+        the next source.
         """
         version = self.process.feature_version or 8
         names: set[str] = set()

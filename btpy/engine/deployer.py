@@ -3,8 +3,8 @@
 Loading a program has these steps: search for the classes that its patterns match → read their class files and plan →
 define its handlers → run ``@OnBegin`` → watch for classes being loaded → weave → start its timers. Nothing in the
 target changes before the plan is known to be correct. A further script extends the program of the session
-(:class:`btpy.lang.program.Program`) in the same steps. One retransformation replaces an old probe with the new one. If
-the new probe fails, the old probe stays.
+(:class:`btpy.lang.program.Program`) in the same steps. One retransformation replaces an old probe with the new probe.
+If the new probe fails, the old probe stays.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def _key() -> bytes:
             _write_once(path, secrets.token_bytes(_KEY_BYTES))
         about = path.stat()
         if about.st_uid != os.geteuid() or about.st_mode & 0o077:
-            raise UsageError(f"{path} can be read by others", help=[f"rm {path}", _REMEDY])
+            raise UsageError(f"other users can read {path}", help=[f"rm {path}", _REMEDY])
         key = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", help=["set XDG_STATE_HOME to a directory of yours"]) from None

@@ -1,7 +1,7 @@
 """One version of a session's program on its target: the classes that it changes, and the woven bytes of each.
 
-Everything here is a function of the program and of class files; nothing talks to the target. It is used by two threads
-(the one that prepares a version and the one that answers CLASS_BYTES), so the lock of the weave state guards it.
+Everything here is a function of the program and of class files; nothing talks to the target. Two threads use it: one
+thread prepares a version, and the other answers CLASS_BYTES. So the lock of the weave state guards it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _Prepared:
 
 @dataclass(slots=True)
 class Instrumentation:
-    """``earlier``: the version before this one, whose program this program extends.
+    """``earlier``: the previous version, whose program this program extends.
 
     Raises UsageError for a malformed pattern, ScriptError and CompileError for a timer, begin or end probe that cannot
     be compiled.
@@ -99,7 +99,7 @@ class Instrumentation:
     _factory: HandlerFactory = field(init=False)
     _prepared: dict[tuple[str, str], _Prepared] = field(default_factory=dict)
     _by_supertype: bool = field(init=False)  # the supertypes of a named class select an operation
-    _of_subtypes: bool = field(init=False)  # its supertypes select a class
+    _of_subtypes: bool = field(init=False)  # a pattern selects a class by its supertypes
 
     def __post_init__(self, earlier: Instrumentation | None) -> None:
         weave_state = self.weave_state

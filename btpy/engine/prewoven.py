@@ -60,8 +60,9 @@ def _shown(method: Member) -> bytes | None:
 
 @lru_cache(maxsize=256)
 def _order(names: tuple[str, ...]) -> tuple[int, ...] | None:
-    """The indexes of the attributes in HotSpot's order. Empty if the order does not change, None if HotSpot omits
-    one."""
+    """The indexes of the attributes in HotSpot's order. Empty if the order does not change, None if HotSpot omits an
+    attribute.
+    """
     if any(name not in _IN_CODE for name in names):
         return None
     order = tuple(sorted(range(len(names)), key=lambda at: _IN_CODE.index(names[at])))

@@ -48,7 +48,7 @@ PREWEAVING_SECONDS = 2.0
 @dataclass(frozen=True, slots=True)
 class JoinedSession:
     """A session that another client has begun. ``ttl``: remaining seconds; ``age``: seconds since its beginning;
-    ``deployment``: the deployment of its program, None if the client only ends it.
+    ``deployment``: the deployment of its program, None if the client only ends the session.
     """
 
     name: str

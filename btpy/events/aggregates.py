@@ -1,7 +1,7 @@
 """The values of maps: aggregates that can be read, merged and ranked.
 
 The agent sends the cells of docs/runtime.md ("Cells of an aggregation"). This module turns them into a small class for
-each kind. Two values of one kind can be merged, as if one had all samples. This is used to combine intervals and
+each kind. Two values of one kind can be merged, as if one value had all samples. This is used to combine intervals and
 targets.
 
 A percentile of a histogram is exact up to the width of its bucket: :class:`Percentile` has these bounds.
@@ -244,7 +244,7 @@ class Histogram:
     def merge(self, other: Histogram) -> Histogram:
         """The exact histogram of all samples, with the lower precision of the two."""
         if type(self.layout) is not type(other.layout):
-            raise ValueError(f"histograms of {self.layout} and {other.layout}")
+            raise ValueError(f"cannot merge histograms of {self.layout} and {other.layout}")
         left, right = self.coarser(other.layout.precision), other.coarser(self.layout.precision)
         counts = dict(left.counts)
         for index, count in right.counts:
@@ -331,7 +331,7 @@ class LinearHistogram:
 
     def merge(self, other: LinearHistogram) -> LinearHistogram:
         if self.linear != other.linear:
-            raise ValueError(f"histograms of {self.linear} and {other.linear}")
+            raise ValueError(f"cannot merge histograms of {self.linear} and {other.linear}")
         return LinearHistogram(
             self.linear,
             _wrap(self.integral + other.integral),
@@ -373,7 +373,7 @@ class TimeSeries:
 
     def merge(self, other: TimeSeries) -> TimeSeries:
         if self.series != other.series:
-            raise ValueError(f"series of {self.series} and {other.series}")
+            raise ValueError(f"cannot merge series of {self.series} and {other.series}")
         epoch = max(self.epoch, other.epoch)
         return TimeSeries(
             self.n + other.n, self.series, epoch, _joined_windows((*self.windows, *other.windows), epoch, self.series)
@@ -411,7 +411,7 @@ Key = tuple[Value, ...]
 
 
 def merged(value: Aggregate, other: Aggregate) -> Aggregate:
-    """Two values of one kind, merged as if one had all samples."""
+    """Two values of one kind, merged as if one value had all samples."""
     merged_value = value.merge(other)  # type: ignore[arg-type]  # of one kind
     weights = joined_weights(value.weights, other.weights)
     return merged_value if weights is None else replace(merged_value, weights=weights)
@@ -439,9 +439,9 @@ class MapContent:
 class ContentForm:
     """The form of map contents: of the agent, or of a recording of an older format.
 
-    ``skips``: whether they have skipped hits and weights. ``exponential``: whether the buckets of ``hist`` and ``pctl``
-    are exponential. In older formats the buckets are log-linear, and a cell before the buckets counts the negative
-    samples. ``exemplars``: whether exemplars follow the entries.
+    ``skips``: whether the contents have skipped hits and weights. ``exponential``: whether the buckets of ``hist`` and
+    ``pctl`` are exponential. In older formats the buckets are log-linear, and a cell before the buckets counts the
+    negative samples. ``exemplars``: whether exemplars follow the entries.
     """
 
     skips: bool = True
@@ -459,24 +459,24 @@ def decode_content(data: bytes, maps: Mapping[int, Map], form: ContentForm = PRE
     """
     content, end = _content(data, 0, maps, form)
     if end != len(data):
-        raise ProtocolError(f"{len(data) - end} bytes after the content of @{content.map.name}")
+        raise ProtocolError(f"the content of @{content.map.name} has {len(data) - end} bytes left over")
     return content
 
 
 def decode_contents(data: bytes, maps: Mapping[int, Map], form: ContentForm = PRESENT_FORM) -> list[MapContent]:
     """The contents in a ``MAPS`` message, each decoded as by :func:`decode_content`."""
     if len(data) < 4:
-        raise ProtocolError("truncated list of map contents")
+        raise ProtocolError("the list of map contents ends too early")
     (count,) = U4.unpack_from(data)
     if count > len(maps):
-        raise ProtocolError(f"contents of {count} maps, of {len(maps)} declared")
+        raise ProtocolError(f"the message has contents of {count} maps, but {len(maps)} are declared")
     contents: list[MapContent] = []
     at = 4
     for _ in range(count):
         content, at = _content(data, at, maps, form)
         contents.append(content)
     if at != len(data):
-        raise ProtocolError(f"{len(data) - at} bytes after the contents of {count} maps")
+        raise ProtocolError(f"the contents of {count} maps have {len(data) - at} bytes left over")
     return contents
 
 
@@ -491,7 +491,7 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map], form: ContentForm) -
         omitted, count = COUNTS.unpack_from(data, at)
         map_ = maps.get(map_id)
         if map_ is None:
-            raise ProtocolError(f"content of map {map_id}, which was never declared")
+            raise ProtocolError(f"the message has the content of map {map_id}, which was never declared")
         at += COUNTS.size
         entries: list[tuple[Key, Aggregate | Value]] = []
         for _ in range(count):
@@ -503,7 +503,7 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map], form: ContentForm) -
                 (cells,) = U4.unpack_from(data, at)
                 end = at + 4 + 8 * cells
                 if end > len(data):
-                    raise ProtocolError(f"{cells} cells at {at} of {len(data)} bytes")
+                    raise ProtocolError(f"{cells} cells at {at} do not fit into {len(data)} bytes")
                 values: list[Value] = []
                 if map_.kind in WITH_VALUES:
                     values, end_of_values = _read_values(data, end)
@@ -519,7 +519,7 @@ def _content(data: bytes, at: int, maps: Mapping[int, Map], form: ContentForm) -
         if form.exemplars:
             at = _exemplars(data, at, entries)
     except struct.error as cause:
-        raise ProtocolError(f"truncated map content at {at} of {len(data)}") from cause
+        raise ProtocolError(f"the content of a map ends too early, at {at} of {len(data)} bytes") from cause
     return MapContent(map_, full, tuple(entries), omitted, evicted, skips), at
 
 
@@ -535,7 +535,7 @@ def _exemplars(data: bytes, at: int, entries: list[tuple[Key, Aggregate | Value]
     for _ in range(count):
         index, exemplar = read_exemplar(data, at)
         if index >= len(entries) or not isinstance(entries[index][1], Histogram | LinearHistogram):
-            raise ProtocolError(f"an exemplar of entry {index}, which is not a distribution")
+            raise ProtocolError(f"entry {index} has an exemplar, but is not a distribution")
         by_index.setdefault(index, Newest()).add(exemplar)
         at += EXEMPLAR.size
     for index, exemplars in by_index.items():
@@ -551,10 +551,10 @@ def _weights(data: bytes, at: int, skips: Skips | None) -> tuple[Weights | None,
     if not count:
         return None if skips is None else Weights(skips), at
     if count != _WEIGHTS_CELLS:
-        raise ProtocolError(f"{count} numbers about weights")
+        raise ProtocolError(f"a value has {count} numbers about weights")
     weights = Weights(skips or Skips(0, 1), *_WEIGHTS.unpack_from(data, at))
     if weights.samples < 0 or weights.hits < weights.samples or not weights.spread >= 0:
-        raise ProtocolError(f"{weights.samples} samples for {weights.hits} hits")
+        raise ProtocolError(f"a value has {weights.samples} samples for {weights.hits} hits")
     return weights, at + _WEIGHTS.size
 
 
@@ -791,7 +791,7 @@ U4 = struct.Struct(">I")
 def _key(data: bytes, at: int, size: int) -> tuple[Key, int]:
     (count,) = U4.unpack_from(data, at)
     if count != size:
-        raise ProtocolError(f"a key of {count} components in a map of {size}")
+        raise ProtocolError(f"a key has {count} components, in a map of {size}")
     at += 4
     components: list[Value] = []
     for _ in range(count):
@@ -812,17 +812,17 @@ def _aggregate(map_: Map, cells: bytes, form: ContentForm) -> Aggregate:
         return _distinct(map_, cells)
     layout, make = _FIXED[kind]
     if len(cells) != layout.size:
-        raise ProtocolError(f"{len(cells) // 8} cells for {kind.value} of map @{map_.name}")
+        raise ProtocolError(f"{kind.value} of map @{map_.name} has {len(cells) // 8} cells")
     aggregate = make(*layout.unpack(cells))
     if aggregate.n < 0:
-        raise ProtocolError(f"{aggregate.n} samples in map @{map_.name}")
+        raise ProtocolError(f"map @{map_.name} has {aggregate.n} samples")
     return aggregate
 
 
 def _histogram(map_: Map, cells: bytes, form: ContentForm) -> Aggregate:
     head = _HIST_HEAD if form.exponential else _OLD_HIST_HEAD
     if len(cells) < head.size:
-        raise ProtocolError(f"{len(cells) // 8} cells for a histogram of @{map_.name}")
+        raise ProtocolError(f"a histogram of @{map_.name} has {len(cells) // 8} cells")
     integral, floating, least, greatest, *negatives = head.unpack_from(cells)
     segments = cells[head.size :]
     layout = Exponential(map_.precision) if form.exponential else LogLinear(map_.precision)
@@ -832,7 +832,7 @@ def _histogram(map_: Map, cells: bytes, form: ContentForm) -> Aggregate:
         counts = [(-1, *negatives), *_occupied(map_, segments, layout.last + 1)]
         counts = counts if counts[0][1] else counts[1:]
     if any(count < 0 for _, count in counts):
-        raise ProtocolError("negative count in a histogram")
+        raise ProtocolError("a histogram has a negative count")
     has_extremes = least <= greatest  # otherwise the extremes have their first values
     return Histogram(
         layout, integral, floating, least if has_extremes else None, greatest if has_extremes else None, tuple(counts)
@@ -852,7 +852,7 @@ def _signed(occupied: Iterable[tuple[int, int]], layout: Buckets) -> list[tuple[
     for cell, count in occupied:
         magnitude = cell % half
         if magnitude > layout.last:
-            raise ProtocolError(f"bucket {cell} of a histogram")
+            raise ProtocolError(f"a histogram has no bucket {cell}")
         counts.append((magnitude if cell < half else -magnitude, count))
     return sorted(counts)
 
@@ -861,12 +861,12 @@ def _linear(map_: Map, cells: bytes) -> Aggregate:
     linear = map_.parameters
     assert isinstance(linear, Linear)
     if len(cells) < _LHIST_HEAD.size:
-        raise ProtocolError(f"{len(cells) // 8} cells for a histogram of @{map_.name}")
+        raise ProtocolError(f"a histogram of @{map_.name} has {len(cells) // 8} cells")
     integral, floating, low, low_floating, high, high_floating = _LHIST_HEAD.unpack_from(cells)
     size = linear.buckets + 2
     counts = _laid_out(_occupied(map_, cells[_LHIST_HEAD.size :], size), size)
     if any(count < 0 for count in counts):
-        raise ProtocolError("negative count in a histogram")
+        raise ProtocolError("a histogram has a negative count")
     n = sum(counts)
     return LinearHistogram(
         linear,
@@ -881,17 +881,17 @@ def _linear(map_: Map, cells: bytes) -> Aggregate:
 def _occupied(map_: Map, segments: bytes, most: int) -> Iterator[tuple[int, int]]:
     """The cells that are not 0, with their numbers. The input has segments of cells, each after its number."""
     if len(segments) % _SEGMENT.size:
-        raise ProtocolError(f"{len(segments) // 8} cells of buckets in map @{map_.name}")
+        raise ProtocolError(f"map @{map_.name} has {len(segments) // 8} cells of buckets")
     end = 0
     for number, *cells in _SEGMENT.iter_unpack(segments):
         at = number * _SEGMENT_CELLS
         if not end <= at < most:
-            raise ProtocolError(f"segment {number} of the buckets of map @{map_.name}")
+            raise ProtocolError(f"map @{map_.name} has a wrong segment of buckets: {number}")
         end = at + len(cells)
         for index, cell in enumerate(cells, at):
             if cell:
                 if index >= most:
-                    raise ProtocolError(f"{index + 1} buckets in map @{map_.name}")
+                    raise ProtocolError(f"map @{map_.name} has {index + 1} buckets")
                 yield index, cell
 
 
@@ -910,7 +910,7 @@ def _series(map_: Map, cells: bytes) -> Aggregate:
     series = map_.parameters
     assert isinstance(series, Series)
     if len(cells) < 16 or (len(cells) - 16) % _WINDOW.size:
-        raise ProtocolError(f"{len(cells) // 8} cells for a series of @{map_.name}")
+        raise ProtocolError(f"a series of @{map_.name} has {len(cells) // 8} cells")
     n, epoch = struct.unpack_from(">qq", cells)
     windows = []
     for at, samples, integral, bits in _WINDOW.iter_unpack(cells[16:]):
@@ -938,11 +938,11 @@ def _window(
 def _distinct(map_: Map, cells: bytes) -> Aggregate:
     size = 1 << REGISTER_BITS
     if len(cells) < 8:
-        raise ProtocolError(f"no cells for distinct values of @{map_.name}")
+        raise ProtocolError(f"distinct values of @{map_.name} have no cells")
     (n,) = struct.unpack_from(">q", cells)
     registers = _registers(_laid_out(_occupied(map_, cells[8:], size // 8), size // 8))
     if max(registers) > 64 - REGISTER_BITS + 1:
-        raise ProtocolError(f"a register of {max(registers)} in map @{map_.name}")
+        raise ProtocolError(f"map @{map_.name} has a register of {max(registers)}")
     return Distinct(n, registers)
 
 
@@ -958,13 +958,13 @@ def _sketch(map_: Map, cells: bytes, values: list[Value]) -> Aggregate:
         entries = zip(values, numbers[2::2], numbers[3::2], strict=True)
         frequent = [Frequent(value, count, error) for value, count, error in entries]
         if any(not 0 <= value.error <= value.count for value in frequent):
-            raise ProtocolError(f"a count below its error in map @{map_.name}")
+            raise ProtocolError(f"map @{map_.name} has a count below its error")
         return Top(numbers[0], most.count, numbers[1], by_frequency(frequent))
     if kind is MapKind.SAMPLE_OF and isinstance(most, Most) and len(numbers) == 1:
         return Examples(numbers[0], most.count, tuple(values[: most.count]))
     if kind in (MapKind.FIRST, MapKind.LAST) and len(numbers) == 1 and len(values) == 1:
         return First(numbers[0], values[0]) if kind is MapKind.FIRST else Last(numbers[0], values[0])
-    raise ProtocolError(f"{len(numbers)} cells and {len(values)} values for {kind.value} of map @{map_.name}")
+    raise ProtocolError(f"{kind.value} of map @{map_.name} has {len(numbers)} cells and {len(values)} values")
 
 
 def _least(n: int, integral: int, floating: float) -> Least:

@@ -32,8 +32,9 @@ MAX_PENDING = 20_000
 discarded."""
 
 MAX_THREADS = 1000
-"""The largest number of threads with such calls. If there are more, the calls of the thread that came first are
-discarded."""
+"""The largest number of threads with these calls. If there are more, the calls of the thread that came first are
+discarded.
+"""
 
 MAX_DURATIONS = 10_000
 """The number of latest durations at one place from which percentiles are computed."""

@@ -4,7 +4,7 @@ With sampling (``@Sample``) or a restrained probe, some hits fire and represent 
 *skipped*. A sample of a hit that fires counts ``weight`` times, so that sums of weights are unbiased estimates. The
 agent also sends :class:`Weights`, from which the error of such a sum can be estimated: if hits fired independently of
 each other, its variance would be the expectation of ``Σ weight · (weight − 1) · sample²``. The agent chooses one hit of
-each block of hits, which makes the error smaller than that, never larger.
+each block of hits, which makes the error smaller than this variance says, never larger.
 
 Intervals contain the true value with the probability :data:`CONFIDENCE`. Counts of few samples follow Poisson's
 distribution, whose quantiles are approximated as Wilson and Hilferty (1931) do.

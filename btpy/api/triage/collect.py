@@ -114,7 +114,7 @@ def _add(session: Session, names: Iterable[str]) -> None:
 
 
 def measure(session: Session, looks: Looks, seconds: float, is_stopped: Callable[[], bool]) -> Measurements:
-    """Waits for this time, or until the caller stops it or the JVM ends, and reads what was measured.
+    """Waits for this time, or until the caller stops it or the JVM ends, and reads the maps.
 
     Raises TargetGone if the JVM was killed, and ProtocolError.
     """

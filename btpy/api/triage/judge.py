@@ -37,7 +37,7 @@ _LEAST_SHARE = 0.05
 """A smaller share of the time of requests does not make a service slow."""
 
 _MUCH_LESS = 10
-"""A fact that is this many times less severe than another one is not its cause."""
+"""A fact that is this many times less severe than another fact is not its cause."""
 
 
 def findings(measured: Measurements) -> list[Finding]:

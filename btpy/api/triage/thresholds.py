@@ -60,7 +60,7 @@ THRESHOLDS = {
     Kind.DEADLOCK: Threshold(1e-3, "threads", "these threads wait forever, so a deadlock comes before all other facts"),
     Kind.DEAD_THREADS: Threshold(1, "threads", "no code expected an exception that ends a thread"),
     Kind.CONNECTION_LEAK: Threshold(
-        2, "connections", "the application may be using one connection; a second one is a pattern"
+        2, "connections", "the application may be using one connection; two show a pattern"
     ),
     Kind.POOL_WAITS: Threshold(0.1, THREADS, "no thread waits 10 ms for a pool that is large enough"),
     Kind.SLOW_SQL: Threshold(0.1, THREADS, "one statement of 100 ms in each second"),

@@ -154,5 +154,5 @@ def compiled(name: str, script: str, allowed: Permissions, earlier: Program | No
 
 
 def show(script: str, console: Console) -> None:
-    """Shows the script on standard error, so that users can make it their own."""
+    """Shows the script on standard error, so that users can copy and change it."""
     console.say("".join(f"    {line}\n" for line in script.rstrip("\n").split("\n")).rstrip("\n"))

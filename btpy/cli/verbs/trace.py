@@ -46,7 +46,7 @@ COMMAND = Command(
         "Draws where calls of a method spend their time: one tree for each method that the pattern matches, merged\n"
         "over its calls, every 10 s and at the end. First it times the calls that the method itself makes; then it\n"
         "times the calls inside the slowest of these, down to --depth, and announces each step. A row has the called\n"
-        "method, its line in the method above, and how often and how long; shares are of the time of the root's calls.\n"
+        "method, its line in the method above, how often and how long; shares are of the time of the root's calls.\n"
         "Tasks that a call hands over to other threads stand below it: the pool, the time until a thread began, and\n"
         "`not critical` if the call did not wait for them. As JSON, and as -f chrome for ui.perfetto.dev, each call\n"
         "is a tree of its own; on the timeline an arrow leads to each task.\n"
