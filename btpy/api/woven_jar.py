@@ -72,8 +72,9 @@ class SourceJar:
         return self.is_signed or self.is_sealed
 
     def companions(self, woven: Collection[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
-        """The entries of the output that are not ``woven``, in pieces. The caller must use a piece before it
-        takes the next. Raises the errors of ``zipfile``."""
+        """The entries of the output that are not ``woven``, in pieces. The caller must use a piece before it takes the
+        next piece. Raises the errors of ``zipfile``.
+        """
         classes = {_unversioned(entry) for entry in woven}
         with zipfile.ZipFile(self.path) as jar:
             for entry in dict.fromkeys(jar.namelist()):

@@ -55,7 +55,7 @@ EXIT_CODES = {
     6: "the budget disabled all probes",
     7: "a stage of --canary has not kept its bounds",
     130: "ended by a second Ctrl-C",
-    141: "the reader of the output closed it, as in btpy … | head -1",
+    141: "the reader of the output has closed the pipe, as in btpy … | head -1",
 }
 """exit(n) in a script ends btpy with the status n, which should be 64 to 119."""
 

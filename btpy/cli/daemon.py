@@ -62,7 +62,8 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.output.otlp.settings import is_export
 
     if not is_export(url):
-        raise UsageError(f"a daemon exports to a URL of OTLP, and {url!r} is no such URL", help=["-o otlp://127.0.0.1:4318"])
+        problem = f"a daemon exports to a URL of OTLP, and {url!r} is no such URL"
+        raise UsageError(problem, help=["-o otlp://127.0.0.1:4318"])
     stop = threading.Event()
 
     def end(number: int, frame: FrameType | None) -> None:

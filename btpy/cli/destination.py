@@ -47,7 +47,7 @@ OUTPUT_OPTIONS = (
     Option(("--compress",), "compress -o FILE by gzip"),
     Option(("--width",), "width of charts, and the greatest width of a live view, in columns", "N"),
     Option(("--only",), "show only this probe, event or map (@name)", "NAME", repeat=True),
-    Option(("--csv-safe",), "csv and tsv for spreadsheets: a text that they would take for a formula begins with '"),
+    Option(("--csv-safe",), "csv and tsv for spreadsheets: a text that looks like a formula begins with '"),
     Option(("--utc",), "times in UTC, not in the local time zone"),
 )
 

@@ -93,7 +93,7 @@ def _fixed(source: Source, console: Console) -> str:
         )
         text, end = source.text, len(source.text) + 1
         for start, stop, replacement in reversed(fixes):
-            if stop <= end:  # not if it overlaps the replacement after it
+            if stop <= end:  # it does not overlap the replacement after it
                 text, end = text[:start] + replacement + text[stop:], start
                 applied += 1
         if text == source.text or applied > _MOST_FIXES:

@@ -27,7 +27,7 @@ COMMAND = Command(
     summary="list the classes and methods that a pattern matches",
     about=(
         "PATTERN is Class, Class::method or Class::method @location, as in a script: globs, +Subtype, @Annotation and\n"
-        "/regular expressions/ included. If no class has that name, PrEn::* is short for PricingEngine::*. With a\n"
+        "/regular expressions/ included. If no class is named PrEn, PrEn::* is short for PricingEngine::*. With a\n"
         "script: the methods that its probes match. Class files are read; nothing in the JVM is instrumented."
     ),
     options=(

@@ -35,7 +35,7 @@ class Signals:
         self._asking = True
 
     def attend(self, attended: bool) -> None:
-        """Whether the run checks stored signals often. After Ctrl-Z the run then restores the terminal, and stops the
+        """Whether the run checks stored signals often. If so, the run restores the terminal after Ctrl-Z, and stops the
         process itself.
         """
         self._attended = attended

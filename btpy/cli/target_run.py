@@ -267,7 +267,7 @@ class TargetRun:
         return outline.probes[template.probe].moment is Moment.TIMER and self._emptied.isdisjoint(template.maps)
 
     def _is_of_now(self, item: Item) -> bool:
-        """Whether the item was produced after this client joined. Then the backlog is complete and must be shown
+        """Whether the item was produced after this client joined. If so, the backlog is complete and must be shown
         first.
         """
         join_time = self.session.target.nano_time

@@ -426,7 +426,7 @@ def _count_without_a_call(emitter: Emitter, by_run: bool) -> None:
     code = emitter.code
     counts = emitter.allocate("A")
     unresolved, failure, end = Label(), Label(), Label()
-    with code.protected(unresolved):  # resolving the class through another loader than the boot loader needs calls
+    with code.protected(unresolved):  # a loader other than the boot loader resolves the class with calls
         emitter.load_session()
         code.field(op.GETFIELD, api.SESSION, "interruptions", f"[L{api.INTERRUPTIONS};")
         code.constant("I", emitter.probe.id)
@@ -674,7 +674,7 @@ def _emit_record(emitter: Emitter, node: Emit) -> None:
     """First all values are evaluated into locals. Between ``begin`` and ``commit`` they are only copied.
 
     A record that was begun and not committed would block its part of the buffer until the agent skips it as stalled. So
-    the handler discards it after an error.
+    the handler discards the record after an error.
     """
     code = emitter.code
     stored_values = [(value, None if _is_immediate(value) else _stored(emitter, value)) for value in node.values]

@@ -53,7 +53,7 @@ Place = Callable[[Wanted], Iterator[tuple[str, bytes]]]
 @contextmanager
 def class_files(process: JvmProcess) -> Iterator[Callable[[LoadedClass], bytes | None]]:
     """Returns the class file of a loaded class, from its archive; None if the archive is not known or cannot be read.
-    It is faster than asking the agent, which reads one class file after the other in the target.
+    This is faster than asking the agent, which reads one class file after the other in the target.
     """
     opened = frozenset(process.open_archives if process.shares_files else ())
     archives: dict[str, Archive | None] = {}  # by code source

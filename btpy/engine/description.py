@@ -1,8 +1,8 @@
 """The description of an unattended session: another client needs it to read the session's records.
 
-The agent keeps it as bytes. The target returns it, and may be hostile. So btpy reads it only after a MAC has proven
-that this user wrote it for this session (the key is in ``~/.local/state/btpy/key``, which only this user can read). It
-is text: the script and its libraries are compiled again, and no object is unpickled.
+The agent keeps it as bytes. The target returns it, and may be hostile. So btpy reads the description only after a MAC
+has proven that this user wrote it for this session (the key is in ``~/.local/state/btpy/key``, which only this user can
+read). The description is text: the script and its libraries are compiled again, and no object is unpickled.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _shape(program: Program) -> list[Any]:
 
 
 def _key() -> bytes:
-    """The key of this user. It is created if there is none. Raises UsageError."""
+    """The key of this user. The key is created if there is none. Raises UsageError."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     path = Path(state) / "btpy" / "key"
     try:

@@ -1,9 +1,9 @@
 """Messages of the agent that the caller has not taken yet. The queue keeps the credit of the agent (docs/protocol.md,
 Flow).
 
-While fewer than CAPACITY bytes wait, it returns the credit for event bytes when they arrive. Above that, it returns the
-credit when the caller takes them. So the buffers of the target stay empty as long as this process has room. If the
-caller takes no more (a terminal with Ctrl-S), the agent stops sending: it drops events and counts them.
+While fewer than CAPACITY bytes wait, it returns the credit for event bytes when they arrive. If more bytes wait, it
+returns the credit when the caller takes the events. So the buffers of the target stay empty as long as this process has
+room. If the caller takes no more (a terminal with Ctrl-S), the agent stops sending: it drops events and counts them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One version of a session's program on its target: the classes that it changes, and the woven bytes of each.
 
-Everything here is a function of the program and of class files; nothing talks to the target. Two threads use it: one
-thread prepares a version, and the other answers CLASS_BYTES. So the lock of the weave state guards it.
+Everything here is a function of the program and of class files; nothing talks to the target. Two threads use a version:
+one thread prepares it, and the other answers CLASS_BYTES. So the lock of the weave state guards the version.
 """
 
 from __future__ import annotations

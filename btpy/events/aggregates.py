@@ -1,8 +1,8 @@
 """The values of maps: aggregates that can be read, merged and ranked.
 
 The agent sends the cells of docs/runtime.md ("Cells of an aggregation"). This module turns them into a small class for
-each kind. Two values of one kind can be merged, as if one value had all samples. This is used to combine intervals and
-targets.
+each kind. Two values of one kind can be merged, as if one value had all samples. btpy merges values to combine
+intervals and targets.
 
 A percentile of a histogram is exact up to the width of its bucket: :class:`Percentile` has these bounds.
 """
