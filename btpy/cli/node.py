@@ -86,7 +86,7 @@ def _request() -> dict[str, Any]:
     if request["btpy"] != version():
         error = UsageError(
             f"this host has btpy {version()}, and the client is btpy {request['btpy']}",
-            help=["install the same version there and here", "or let the client send its own: --push"],
+            help=["install the same version on the host and the client", "or let the client send its own: --push"],
         )
         error.exit_status = STATUS_OTHER_VERSION
         raise error

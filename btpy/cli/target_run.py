@@ -395,7 +395,7 @@ class TargetRun:
         return self._id is not None
 
     def close(self) -> None:
-        """Every caller must call this method once."""
+        """The caller must call this method once in any case."""
         try:
             self._close_writer()
         finally:

@@ -222,7 +222,7 @@ def test_events_that_are_sent(at: Person, shop: Target) -> None:
 def test_errors_of_a_probe_are_shown_and_change_nothing(at: Person) -> None:
     assert "did you mean `duration`?" in at.enter("acme.Till::sell @return { print(durration); }")
     assert "BT301" in at.enter("acme.Tilt::sell { print(1); }")
-    assert "no probe in this" in at.enter("// nothing")
+    assert "the script has no probe" in at.enter("// nothing")
     assert "no probes are live" in at.enter(":probes")
 
 
