@@ -1,7 +1,7 @@
 """Expressions over maps, such as ``@hits``, ``@errors / @hits``, ``@lat["SKU-1"] * 2``.
 
-Maps are joined on their keys. A key that only one of the maps has gets no value. A number has the same value for every
-key.
+Maps are joined on their keys. If only one of the maps has a key, the key has no value. A number has the same value for
+every key.
 """
 
 from __future__ import annotations

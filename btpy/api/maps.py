@@ -139,8 +139,9 @@ class MapView(Mapping[Any, Any]):
 
     def intervals(self, key: Any = ()) -> dict[str, tuple[Number | None, Number | None]]:
         """The intervals that contain the numbers of a value with 99 % confidence. They have the names ``count``,
-        ``average``, ``total``, ``min`` and ``max``, or ``value`` if the value is one number. A bound that is None does
-        not exist. An exact value has no intervals. For a map without keys, leave out ``key``. Raises KeyError.
+        ``average``, ``total``, ``min`` and ``max``, or ``value`` if the value is one number. None in an interval means
+        that there is no bound. An exact value has no intervals. For a map without keys, leave out ``key``. Raises
+        KeyError.
         """
         for own, value in self.content.entries:
             if self._key(own) == key:

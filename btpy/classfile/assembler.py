@@ -800,7 +800,9 @@ def _is_table(keys: Sequence[int]) -> bool:
 
 
 def _inverted(opcode: int) -> int:
-    """The opposite condition. The opcodes of a pair are neighbours. The first is odd, except that ifnull is even."""
+    """The opposite condition. The opcodes of a pair are neighbours. The first opcode is odd, except that ifnull is
+    even.
+    """
     if opcode >= op.IFNULL:
         return op.IFNULL + op.IFNONNULL - opcode
     return ((opcode + 1) ^ 1) - 1

@@ -102,7 +102,7 @@ def _look_of(library: Library) -> str:
 
 
 def _has_look(library: Library) -> bool:
-    """A user may have a library whose name is the same but for the package; it has no look."""
+    """Libraries of users have no look, even if they have the name of a library of btpy."""
     return library.name.startswith(f"{PACKAGED}.") and (LOOKS / f"{_look_of(library)}.bt").is_file()
 
 
