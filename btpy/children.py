@@ -137,8 +137,7 @@ def start_for_user(command: Sequence[str]) -> Process:
 
 
 def run_for_user(command: Sequence[str]) -> int:
-    """Like :func:`start_for_user`; waits for the end of the process and returns its status. Raises FileNotFoundError.
-    """
+    """Like :func:`start_for_user`; waits until the process ends, and returns its status. Raises FileNotFoundError."""
     program = program_path(command[0])
     if program is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])

@@ -42,8 +42,7 @@ class BtpyError(Exception):
 
 
 def _summary(diagnostics: Sequence[Diagnostic]) -> str:
-    """The text in a traceback: the first diagnostic with its place and remedy, and the number of the other diagnostics.
-    """
+    """The text in a traceback: the first diagnostic with its place and remedy, and the number of other diagnostics."""
     if not diagnostics:
         return "the script was refused"
     first = diagnostics[0]

@@ -132,8 +132,7 @@ class Sessions:
         return {content.map.title: MapView(content, self._shares.stacks) for content in merged}
 
     def detach(self) -> dict[int, Receipt]:
-        """Calls :meth:`Session.detach` for each target, and returns the receipts of the targets that still run, by pid.
-        """
+        """Calls :meth:`Session.detach` for each target; returns the receipts of the targets that still run, by pid."""
         receipts: dict[int, Receipt] = {}
         for pid, session in self._sessions.items():
             try:

@@ -189,8 +189,7 @@ class Scripts:
             probe.sampled_as("" if rate is None else rate)
 
     def _replace_by_sampled(self, probe: Probe, sampling: str) -> None:
-        """The handler of a probe without sampling has no code for sampling, so a new version of the probe is deployed.
-        """
+        """The handler of an unsampled probe has no code for sampling, so a new version of the probe is deployed."""
         from btpy.lang.link.excerpt import excerpt, sampled
 
         if not self.is_own(probe):

@@ -127,8 +127,7 @@ def table(processes: Sequence[JvmProcess], width: int | None, *, commands: bool 
 
 
 def _place_columns(places: Sequence[Container | None], most: int | None) -> Iterator[_Column]:
-    """The columns about containers in which some JVM has a value. ``most``: the maximum number of characters of a cell.
-    """
+    """The columns about containers in which some JVM has a value. ``most``: the largest width of a cell."""
     containers = [place or Container() for place in places]
     for title, cells in (
         ("CONTAINER", [place.short_id or place.name for place in containers]),

@@ -80,8 +80,7 @@ def run(arguments: Arguments, console: Console) -> int:
 
 
 def _wait(launching: Launching, console: Console) -> int:
-    """The exit status of the program, in the form of a shell. Ctrl-C also reaches the program, which handles it itself.
-    """
+    """The exit status of the program, as a shell gives it. Ctrl-C also reaches the program, which handles it itself."""
     import signal
 
     from btpy.children import TimeoutExpired

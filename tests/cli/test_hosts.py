@@ -134,7 +134,10 @@ def test_what_hosts_find_is_exported_with_the_host_as_its_resource(tmp_path: Pat
     [
         ("refuses", ["ssh: connect to host refuses port 22: Connection refused", "could not be reached (status 255"]),
         ("empty", ["btpy was not found on the host", "--remote-btpy /opt/btpy/bin/btpy", "send its own: --push"]),
-        ("older", ["this host has btpy", "the client is btpy 0.0.7", "install the same version on the host and the client"]),
+        (
+            "older",
+            ["this host has btpy", "the client is btpy 0.0.7", "install the same version on the host and the client"],
+        ),
         ("garbage", ["65536 bytes before the stream"]),
         ("hostile", ["a frame of 4294967295 bytes"]),
         ("other", ["error[BT511]: no JVM matches", "traced nothing"]),
