@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 
 class Explanation(NamedTuple):
-    """``fails`` and ``works``: scripts, empty where the code is not about scripts. ``against``: "shop" when the
-    classes of the demonstration shop must be there for it."""
+    """``fails`` and ``works``: scripts, empty where the code is not about scripts. ``against``: "shop" if the scripts
+    need the classes of the demonstration shop."""
 
     code: str
     title: str

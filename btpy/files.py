@@ -8,7 +8,7 @@ Two kinds of files need care, most of all where btpy runs as root:
   :func:`read_foreign` never waits (a FIFO, a device), follows no link out of the directory tree that it belongs to, and
   reads no more than a bound.
 
-Both decide on the open descriptor: a name can mean another file a moment later.
+Both functions check the open descriptor, because another file can have the name a moment later.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def open_trusted(path: str | Path, *, named: bool = False) -> BinaryIO:
 
     The file and its directory must belong to :func:`trusted_owners`, and no other user may write to them. A directory
     with the sticky bit may be open to all. A normal user may also name a file of another user that only that user can
-    write: the script has only the rights of the user who runs it.
+    write. This is safe, because the script has only the rights of the user who runs it.
 
     Raises Untrusted, with a remedy, and OSError.
     """
@@ -94,7 +94,7 @@ def require_trusted(path: Path, *, named: bool = False) -> None:
 
 
 def objection(about: os.stat_result, owners: Collection[int], *, has_acl: bool = False) -> str:
-    """The fault of a file or directory, as a predicate; empty: none."""
+    """The reason not to trust a file or directory, as a predicate of it; empty if there is none."""
     if about.st_uid not in owners:
         return f"belongs to user {_name(about.st_uid)}"
     if stat.S_ISDIR(about.st_mode) and about.st_mode & stat.S_ISVTX:
@@ -121,7 +121,8 @@ def _require_trust(path: Path, part: Path, descriptor: int, about: os.stat_resul
 
 
 def _has_acl(descriptor: int) -> bool:
-    """Whether an access control list may let others write; its mask is shown as the rights of the group."""
+    """Whether the file has an access control list, which may let other users write. The mode shows the mask of the list
+    as the rights of the group."""
     if not hasattr(os, "getxattr"):
         return False
     try:
@@ -179,7 +180,7 @@ def read_foreign(
             raise OSError(errno.EINVAL, "not a regular file", name)
         if owners is not None and about.st_uid not in owners:
             raise PermissionError(errno.EPERM, "it belongs to another user", name)
-        # The same file, now that it is known to be harmless.
+        # Opens the same file for reading, because the checks have found it harmless.
         descriptor = os.open(f"/proc/self/fd/{place}", _READ) if _PATH != os.O_RDONLY else os.dup(place)
     finally:
         os.close(place)
@@ -199,8 +200,8 @@ def open_path(directory: Path) -> int:
 
 
 def create_below(directory: int, path: str, mode: int) -> BinaryIO:
-    """A file for writing, empty, below an open directory; creates missing directories of its path. Follows no symbolic
-    link in the path, or in place of the file. Raises OSError."""
+    """Opens an empty file for writing, below an open directory, and creates missing directories of its path. Follows no
+    symbolic link in the path, or in place of the file. Raises OSError."""
     *parents, name = path.split("/")
     below = directory_below(directory, parents)
     try:

@@ -4,12 +4,13 @@
 in no cycle. The collector would visit all of them repeatedly without a result, and take between a third and a half of
 the time. After a pause, the new objects count as old, as if the collector had visited them. It visits old
 objects only after many of them have been added since the last full collection, and it does not count objects from the
-time of the pause. So a full collection is run here when the number of objects has doubled: otherwise a program that
-attaches again and again would keep the objects of all its sessions.
+time of the pause. Therefore this module runs a full collection when the number of objects has doubled. Otherwise a
+program that attaches again and again would keep the objects of all its sessions.
 
 **The switch interval.** One thread of Python runs at a time. A thread that returns from the socket waits until the
 running thread gives up the interpreter, five milliseconds by default, while a thread of the application waits for its
-class. When other threads of the client were busy, an answer that needs half a millisecond of work took eleven.
+class. When other threads of the client were busy, an answer that needs half a millisecond of work took eleven
+milliseconds.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from contextlib import contextmanager
 from types import TracebackType
 
 SHORT = 0.0005
-"""Seconds. The cost of switching ten times as often cannot be measured."""
+"""Seconds, a tenth of the default. The cost of the more frequent switches is too small to measure."""
 
 _FEW = 100_000
 

@@ -394,7 +394,7 @@ _FLOW_FACTS = (
     _row("elapsed", "duration: the time since it began"),
 )
 _ABOUT_KEYWORD = {
-    "when": "when condition: fires only where it is true",
+    "when": "when condition: fires only if the condition is true",
     "as": "as name, as Type",
     "use": "use library: runs its probes",
     "import": "import library: uses its names, runs none of its probes",

@@ -24,14 +24,15 @@ class Exemplar(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The power of two of the sample. The agent keeps one exemplar of each size between two readings."""
+        """The size class of the sample: the number of bits of its value. The agent keeps one exemplar of each size
+        between two readings."""
         magnitude = int(self.value) if abs(self.value) < 1 << 64 else 1 << 64
         return (~magnitude if magnitude < 0 else magnitude).bit_length()
 
 
 def read_exemplar(data: bytes, at: int) -> tuple[int, Exemplar]:
-    """The index of the entry of the map, and the exemplar. Raises ProtocolError, and ``struct.error`` at the end of
-    the data.
+    """The index of the entry of the map, and the exemplar. Raises ProtocolError, and ``struct.error`` if the data ends
+    too early.
     """
     index, is_double, bits, nanos, trace_id, span_id = LAYOUT.unpack_from(data, at)
     if is_double > 1:

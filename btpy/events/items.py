@@ -27,7 +27,7 @@ from btpy.wire.messages import (
 )
 
 MAX_MESSAGE = 10_000
-"""Characters of the message of an error that are kept. The agent sends fewer."""
+"""The largest number of characters of an error message that btpy keeps. The agent sends shorter messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class ItemDecoder:
         self._form = form
 
     def item(self, message: Message, outline: Outline, limit: ReadingLimit | None = None) -> Item:
-        """``outline``: the outline of the program. ``limit``: None means all records are read. Raises ProtocolError."""
+        """``outline``: the outline of the program. If ``limit`` is None, all records are read. Raises ProtocolError."""
         if isinstance(message, Events):
             self._records.expect(outline.templates, len(outline.probes))
             unread: Mapping[int, int] = {}
@@ -120,7 +120,7 @@ class ItemDecoder:
 
 
 def _with_short_texts(errors: Errors) -> Errors:
-    """Shortens messages, because readers keep many errors."""
+    """Shortens the messages of the errors, because the readers of the session keep many errors."""
     if all(len(failure.message) <= MAX_MESSAGE for failure in errors.failures):
         return errors
     return Errors(tuple(replace(failure, message=failure.message[:MAX_MESSAGE]) for failure in errors.failures))

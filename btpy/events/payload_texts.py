@@ -21,14 +21,14 @@ _MIN_RECORD = 40
 _HEADER_SIZE = 32
 _U2 = struct.Struct("<H").unpack_from
 _SIZES = {0: 0, 1: 0, 2: 0, 3: 4, 4: 8, 5: 8, 6: 2, 12: 4, 15: 0, 16: 0}
-"""Bytes after the tag of a value without text."""
+"""The number of bytes after the tag, for each tag of a value without text."""
 
 _LATIN, _WIDE, _CUT, _OBJECT, _SEQUENCE, _CONSTANT, _CLOSED, _MAPPING = 7, 8, 9, 10, 11, 13, 14, 17
 
 
 class PayloadText(NamedTuple):
-    """The offsets of the characters of a text; each has one byte, or two if the text is ``wide``. ``cut``: its end is
-    missing."""
+    """The offsets of the characters of a text; each has one byte, or two if the text is ``wide``. ``cut``: the end of
+    the text is missing."""
 
     start: int
     end: int
@@ -66,7 +66,8 @@ def of_records(payload: bytes) -> tuple[list[PayloadText], list[BadRecord]]:
 
 
 def of_map(payload: bytes, maps: Mapping[int, Map]) -> list[PayloadText]:
-    """The texts of ``MAP``, a list of contents, and ``MAPS``. Raises ProtocolError."""
+    """The texts in the payload of a ``MAP`` or ``MAPS`` message, which is a list of contents of maps. Raises
+    ProtocolError."""
     texts: list[PayloadText] = []
     try:
         (count,) = aggregates.U4.unpack_from(payload)

@@ -97,7 +97,7 @@ class Withheld(Enum):
 
     @property
     def text(self) -> str:
-        """The mark in place of the value, in every format without its own sign for it."""
+        """The mark that replaces the value in each output format that has no mark of its own."""
         return REDACTED if self is Withheld.REDACTED else "<unreadable>"
 
 
@@ -119,7 +119,8 @@ Value = Union[
 
 
 class Record(NamedTuple):
-    """One firing. ``nanos``: System.nanoTime of the target; ``thread``: its name, empty if it is not known."""
+    """One firing. ``nanos``: System.nanoTime of the target; ``thread``: the name of the thread, empty if it is not
+    known."""
 
     template: int
     site: int
@@ -153,7 +154,8 @@ def tally(payload: bytes) -> Counter[tuple[int, int]]:
     """The number of records in a payload, by template and probe, without names of threads. Raises ProtocolError.
 
     When btpy only records, this is the only code that reads a record before it is on disk. Records of one kind have the
-    same size, and often follow each other. Two slices of every n-th word count such a run, without decoding numbers.
+    same size, and often follow each other. Two slices of every n-th word count a run of equal records, without decoding
+    numbers.
     """
     return Counter({kind: n for kind, n in _kinds(payload).items() if kind[0] != THREAD_NAME})
 
@@ -222,11 +224,11 @@ class RecordDecoder:
         self._named: dict[int, int] = {}  # by template, the index of its first pair of name and value
         self._probes = 0
         self.malformed: list[tuple[int, str]] = []
-        """The probe of each malformed record that was left out, and the reason. The caller removes them."""
+        """The probe of each malformed record that was left out, and the reason. The caller empties this list."""
 
     def expect(self, templates: Sequence[Template], probes: int) -> None:
-        """Sets the templates of the program so far, by id, and the number of its probes. Other records are
-        malformed.
+        """Sets the templates of the program so far, by id, and the number of its probes. A record of any other template
+        or probe is malformed.
         """
         self._probes = probes
         for template in templates[len(self._fewest) :]:
@@ -238,8 +240,8 @@ class RecordDecoder:
     def decode(self, payload: bytes) -> list[Record]:
         """The records of one payload, thread names resolved.
 
-        A malformed record is left out and added to :attr:`malformed`. Its length gives its bounds. Raises ProtocolError
-        if a length is impossible.
+        A malformed record is left out and added to :attr:`malformed`. Its length tells where the next record begins.
+        Raises ProtocolError if a length is impossible.
         """
         records: list[Record] = []
         append, new, name = records.append, tuple.__new__, self._threads.get
@@ -278,7 +280,7 @@ class RecordDecoder:
 
     def decode_some(self, payload: bytes, limit: ReadingLimit) -> tuple[list[Record], Counter[int]]:
         """Like :meth:`decode`, but decodes only the allowed number of records of each probe; also gives the number of
-        the others, by probe.
+        records that were not decoded, by probe.
         """
         kinds = _kinds(payload)
         room = {kind: n if kind[0] == THREAD_NAME else limit.take(*kind, n) for kind, n in kinds.items()}
@@ -340,7 +342,8 @@ def read_value(data: bytes, at: int) -> tuple[Value, int]:
 
 
 def _values(data: bytes, at: int, end: int) -> tuple[Value, ...]:
-    """The values of the record that ends at ``end``. The end marker reveals values that exceed it."""
+    """The values of the record that ends at ``end``. Values that extend beyond ``end`` are noticed at the end
+    marker."""
     values: list[Value] = []
     append = values.append
     while True:

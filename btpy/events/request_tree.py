@@ -16,19 +16,19 @@ MONITOR = "monitor"
 CALL = "call"
 
 _SLACK = 200_000
-"""ns from the end of something until its record is made."""
+"""The longest time from the end of an operation until its record is made, in ns."""
 _NUMBER = re.compile(r"[-#]?\d+$")
 
 
 def pool_of(thread: str) -> str:
-    """The name of a thread without its number, so threads of one pool have the same."""
+    """The name of a thread without its number, which is equal for all threads of one pool."""
     return _NUMBER.sub("", thread)
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """``start`` and ``end`` are inside of the request. ``waited``: of a task, the time before ``start`` since it was
-    handed over. ``itself``: the time in which none of its children ran or waited. ``critical``: the time that the
+    """``start`` and ``end`` are inside of the request. ``waited``: for a task, the time from its hand-over to
+    ``start``. ``itself``: the time in which none of its children ran or waited. ``critical``: the time that the
     critical path of the request spends in it or in its wait, and not in its children. ``cut``: it began before the
     request or ended after it. ``about``: its time is estimated from samples. ``count``: the number of equal parts, or
     of short tasks of one pool, that this node stands for: ``total`` is the sum of their times, and ``waited`` the
@@ -118,7 +118,7 @@ def _tasks(request: Request, root: Node) -> tuple[dict[int, Node], dict[int, Nod
 
 
 def _handed_by(number: int, runs: Mapping[int, Run], nodes: Mapping[int, Node]) -> int:
-    """The number of the nearest run that handed over this run and has another node."""
+    """The number of the nearest run in the chain of hand-overs to this run that has another node."""
     by = runs[number].by
     while by and (by not in runs or nodes[by] is nodes[number]):
         by = runs[by].by if by in runs else 0
@@ -157,7 +157,7 @@ def _wait(samples: list[Blocked]) -> Node:
 
 
 def _nest(owner: Node, parts: list[Node]) -> None:
-    """Puts the parts of one thread into each other by their times."""
+    """Nests the parts of one thread by their times."""
     stack: list[Node] = []
     for part in sorted(parts, key=lambda part: (part.start, -part.end)):
         while stack and not (part.start < stack[-1].end and stack[-1].contains(part.start, part.end)):
@@ -167,7 +167,7 @@ def _nest(owner: Node, parts: list[Node]) -> None:
 
 
 def _at(node: Node, moment: int) -> Node:
-    """The innermost part of the node's thread at that moment, or the node."""
+    """The innermost part of the node's thread at that moment, or the node itself if there is none."""
     for child in node.children:
         if child.kind != TASK and child.tid == node.tid and child.start <= moment <= child.end:
             return _at(child, moment)

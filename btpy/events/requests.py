@@ -23,8 +23,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one thread did for a request after it was handed over. ``by``: the number of the run that handed it over; 0:
-    the request itself. ``running``: it had not ended with the request.
+    """The work of one thread for a request, after another thread handed the work over. ``by``: the number of the run
+    that handed it over; 0: the request itself. ``running``: the run had not ended when the request ended.
     """
 
     number: int

@@ -42,7 +42,8 @@ _FORMS = (
 _SECRET = re.compile(b"|".join(_FORMS), re.IGNORECASE)
 
 _TEXT = re.compile(rb"[\t\r\n\x20-\x7e\xa0-\xff]{6,}")
-"""Bytes that may be a text. A fast test first: the search for secrets is slow, and most texts have none."""
+"""Bytes that may be a text. This fast test comes first, because the search for secrets is slow and most texts have
+none."""
 
 _WIDE_TEXT = re.compile(rb"(?:[\t\r\n\x20-\x7e]\x00){6,}")
 """Bytes that may be a text with two bytes for each character."""

@@ -97,11 +97,11 @@ class Distinct:
 
     @property
     def estimate(self) -> int:
-        """Standard error 2.3 %, without a bias; less while most registers are empty.
+        """An estimate without a bias. Its standard error is 2.3 %, and smaller while most registers are empty.
 
         The improved raw estimator of Otmar Ertl (New cardinality estimation algorithms for HyperLogLog sketches, 2017,
-        section 4): converging sums correct for empty and full registers, so the same estimator is valid for all ranges.
-        ``docs/runtime.md`` describes the registers.
+        section 4). Converging sums correct the estimate for empty and full registers, so one estimator is valid for all
+        ranges. ``docs/runtime.md`` describes the registers.
         """
         registers = len(self.registers)
         counts = [0] * (HIGHEST_RANK + 1)
@@ -115,8 +115,8 @@ class Distinct:
 
     @property
     def surely(self) -> int:
-        """A lower bound for the number of different values, which is wrong in one of a thousand cases: the estimate
-        less three standard errors.
+        """A lower bound for the number of different values: the estimate minus three standard errors. It is wrong in
+        one of a thousand cases.
         """
         return max(0, math.floor(self.estimate * (1 - 3 * _ERROR)))
 
@@ -186,7 +186,8 @@ class Examples:
         return self.n
 
     def merge(self, other: Examples) -> Examples:
-        """Draws from both, weighted by their numbers of samples. The result is the same for the same inputs."""
+        """Draws from the values of both objects, weighted by their numbers of samples. Equal inputs have equal
+        results."""
         chance = random.Random(f"{self.n} {other.n} {self.values!r} {other.values!r}")
         left, right = list(self.values), list(other.values)
         chance.shuffle(left)

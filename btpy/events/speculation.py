@@ -19,7 +19,7 @@ MAX_RECORDS = 1 << 16
 """The largest number of held records. If there are more, the oldest speculation is dropped."""
 
 MAX_NANOS = 60 * 10**9
-"""The time after its first record when a speculation is dropped, by the clock of the records."""
+"""A speculation is dropped this long after its first record, by the clock of the records."""
 
 
 @dataclass(slots=True)
@@ -29,9 +29,8 @@ class _Held:
 
 
 class Speculations:
-    """The speculations of one session, whose templates may grow. ``dropped``: records that were held and will not be
-    shown;
-    ``controls``: records that commit or discard; both by probe."""
+    """The speculations of one session, whose templates may grow. ``dropped`` counts the records that were held and will
+    not be shown, by probe. ``controls`` counts the records that commit or discard a speculation, by probe."""
 
     def __init__(self, templates: Sequence[Template]) -> None:
         self._templates = templates
@@ -43,7 +42,8 @@ class Speculations:
         self.controls: Counter[int] = Counter()
 
     def settle(self, records: list[Record]) -> list[Record]:
-        """The records to show now, from these and the held ones, in order. Raises ProtocolError."""
+        """The records to show now, in order: some of the new ``records`` and of the held records. Raises
+        ProtocolError."""
         if not self._needed():
             return records
         visible: list[Record] = []

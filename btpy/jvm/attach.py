@@ -50,7 +50,7 @@ class _Attacher:
         self._ready = False
 
     def begin(self) -> None:
-        """Raises AttachError (BT510): there is no Java runtime that can do it."""
+        """Starts the process if it does not run. Raises AttachError (BT510) if no Java runtime can run it."""
         with self._lock:
             self._begin()
 
@@ -67,7 +67,8 @@ class _Attacher:
             return self._answer(process)
 
     def tell(self, **members: str) -> None:
-        """Sends a request that needs no answer. Does nothing if there is no process. Does not wait for a request."""
+        """Sends a request that needs no answer. Does nothing if there is no process. Does not wait for the end of a
+        running request."""
         process = self._process
         if process is not None:
             self._write(process, members)
@@ -105,7 +106,8 @@ class _Attacher:
 
 
 def _end(process: children.TextProcess) -> None:
-    """It is killed, because it may be waiting for a target that does not answer, and has no state to save."""
+    """Kills the helper process, because it may be waiting for a target that does not answer, and has no state to
+    save."""
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):
@@ -118,8 +120,9 @@ _attacher = _Attacher()
 
 
 def prepare(process: JvmProcess | None, method: AttachMethod = AttachMethod.AUTO) -> None:
-    """Start the helper process, if an attach to that JVM will use it; None: the JVM is not known yet, and probably in
-    reach of the Attach API. Does nothing if it runs already, or cannot be started; attaching reports the reason.
+    """Start the helper process, if an attach to that JVM will use it. ``process`` is None if the JVM is not known yet;
+    the Attach API can probably reach it. Does nothing if the helper runs already. If the helper cannot be started,
+    attaching reports the reason.
     """
     with contextlib.suppress(AttachError):
         if method is not AttachMethod.DIRECT and (process is None or not choose(process, method).is_direct):
@@ -224,7 +227,7 @@ def remove_stale_socket(process: JvmProcess) -> None:
     path = Path(f"/tmp/.java_pid{process.pid}")
     try:
         with socket.socket(socket.AF_UNIX) as asking:
-            asking.settimeout(jcmd.PATIENCE)  # and do not wait for a full queue of connections
+            asking.settimeout(jcmd.PATIENCE)  # a full queue of connections must not block for longer
             asking.connect(str(path))
     except ConnectionRefusedError:
         try:
@@ -261,7 +264,7 @@ def require_metaspace(process: JvmProcess) -> tuple[metaspace.Space, ...]:
 
 
 def require_heap(process: JvmProcess) -> Heap | None:
-    """The heap; None if the JVM does not report it. Raises AttachError (BT525) if the agent could exhaust it."""
+    """The heap; None if the JVM does not report it. Raises AttachError (BT525) if the agent could exhaust the heap."""
     with _asking(process) as ask:
         return _require_heap(process, ask)
 
@@ -293,7 +296,7 @@ def _require_heap(process: JvmProcess, ask: Ask) -> Heap | None:
 
 def _heap_of(process: JvmProcess, ask: Ask) -> Heap | None:
     """The current heap; None if the JVM does not report it."""
-    with contextlib.suppress(OSError):  # attaching will find the reason and report it better
+    with contextlib.suppress(OSError):  # attaching will meet the error again and report it better
         if heap_info := heap.parse(ask("GC.heap_info")):
             return heap_info
     return heap.of_counters(process.counters)
@@ -331,9 +334,8 @@ def _asking(process: JvmProcess, delegate: Delegate | None = None) -> Iterator[A
 
 
 def _connection(process: JvmProcess) -> socket.socket:
-    """Connects to the attach socket of a JVM of this user with the same files. Raises OSError, even if another process
-
-    listens, because any user can put a link into /tmp.
+    """Connects to the attach socket of a JVM of this user with the same files. Raises OSError. A process other than the
+    JVM that listens is an error too, because any user can put a link into /tmp.
     """
     connection = socket.socket(socket.AF_UNIX)
     try:

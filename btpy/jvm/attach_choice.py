@@ -53,12 +53,13 @@ def choose(process: JvmProcess, method: AttachMethod = AttachMethod.AUTO) -> Att
 
 
 def has_unix_sockets(process: JvmProcess) -> bool:
-    """Whether the agent can connect to a Unix socket there (JEP 380). False if the version of Java is not known."""
+    """Whether an agent in that JVM can connect to a Unix socket (JEP 380). False if the version of Java is not
+    known."""
     return (process.feature_version or 0) >= UNIX_SOCKETS_SINCE
 
 
 def _network(process: JvmProcess) -> str:
-    """The reason why the agent could not connect to a port here; empty: it can connect."""
+    """The reason why the agent cannot connect to a port of this process; empty if it can."""
     if has_unix_sockets(process) or process.shares_network:
         return ""
     return f"it has a network namespace of its own, in which Java {process.feature_version or '?'} needs a port"

@@ -19,7 +19,7 @@ import time
 from btpy.dataclass import dataclass
 
 LARGEST_ARGUMENT = 1024
-"""The largest size of an argument of version 1 in bytes. For more, a JVM closes the connection."""
+"""The largest size of an argument of version 1 in bytes. A JVM closes the connection if an argument is larger."""
 
 LARGEST_REQUEST = 256 * 1024
 """The largest size of a request of version 2 in bytes."""
@@ -52,18 +52,18 @@ class LoadResult:
 
 
 def request(command: str, *arguments: str, version: int = FIRST_VERSION) -> bytes:
-    """Raises ValueError for an argument that the protocol cannot carry."""
+    """The bytes of a request. Raises ValueError for an argument that the protocol cannot carry."""
     words = [command, *arguments, *[""] * (_ARGUMENTS - len(arguments))]
     encoded = [word.encode() for word in words]
     if any(b"\0" in word for word in encoded):
-        raise ValueError("an argument of the attach protocol has no zero byte")
+        raise ValueError("an argument of the attach protocol must not contain a zero byte")
     content = b"".join(word + b"\0" for word in encoded)
     if version == SECOND_VERSION:
         if len(content) > LARGEST_REQUEST:
-            raise ValueError(f"a request of the attach protocol has at most {LARGEST_REQUEST} bytes")
+            raise ValueError(f"a request of the attach protocol can have at most {LARGEST_REQUEST} bytes")
         return b"%d\0%d\0" % (version, len(content)) + content
     if any(len(word) > LARGEST_ARGUMENT for word in encoded):
-        raise ValueError(f"an argument of the attach protocol, version 1, has at most {LARGEST_ARGUMENT} bytes")
+        raise ValueError(f"an argument of version 1 of the attach protocol can have at most {LARGEST_ARGUMENT} bytes")
     return b"%d\0" % version + content
 
 
@@ -117,7 +117,7 @@ def load_result(answered: str) -> LoadResult:
 
 
 def output_result(output: str) -> LoadResult:
-    """Like :func:`load_result`, from the output alone, as the Java attach API reports it for an agent of JDK 8."""
+    """Like :func:`load_result`, but from the output without a status, which the Java attach API reports for JDK 8."""
     text = output.strip()
     number = re.match(r"(?:return code: )?(-?\d{1,9})$", text, re.MULTILINE)
     if number is None:

@@ -24,10 +24,11 @@ from btpy.wire.messages import Welcome
 
 ATTACH_SECONDS = 30.0
 CALL_SECONDS = 15.0
-"""Seconds until a loaded agent connects. In a target without memory it never does."""
+"""The time limit for a loaded agent to connect, in seconds. In a target without free memory the agent never
+connects."""
 
 GUARDED_CALL_SECONDS = 2.0
-"""The same under a security manager. An agent without permissions never connects."""
+"""The same limit for a target with a security manager. An agent without permissions never connects."""
 
 _BETWEEN_LOOKS = 0.25
 """Seconds between checks whether the target still runs, before the agent has connected."""

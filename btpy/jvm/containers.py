@@ -2,12 +2,12 @@
 
 The kernel names the control group of the process (``/proc/PID/cgroup``). Container runtimes put the id of the
 container into that name, and kubelet puts the uid of the pod into it. If btpy shares the container, or runs beside it,
-the group has no name; then the sources of the mounts (``/proc/PID/mountinfo``) have the same ids. Names and images come
-from the state files of the runtimes and from the log directories of kubelet, which belong to root.
+the group has no name. In this case btpy reads the ids from the sources of the mounts (``/proc/PID/mountinfo``). Names
+and images come from the state files of the runtimes and from the log directories of kubelet, which belong to root.
 
-These texts may be false: a process that may make control groups or mounts can choose them.
-So they are bounded, a name that is not a valid name is dropped, no link is followed in the root directory of the
-process, and state files are looked up only for ids that the runtimes of this machine can have given.
+These texts may be false, because a process that may make control groups or mounts can choose them. Therefore btpy
+limits their lengths and drops invalid names. It follows no link in the root directory of the process, and looks up
+state files only for ids that the runtimes of this machine can have given.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from btpy.dataclass import dataclass
 from btpy.errors import UsageError
 
 PREFIXES = ("container", "pod")
-"""The beginnings of names such as ``container/ID`` and ``pod/NAME``, which mean the JVM in it."""
+"""The beginnings of names such as ``container/ID`` and ``pod/NAME``. A user names the JVM in that container or pod by
+them."""
 
 _SHORT = 12  # characters of an id, as in docker ps
 _MAX_GROUPS, _MAX_MOUNTS, _MAX_ENVIRONMENT, _MAX_STATE = 64 << 10, 1 << 20, 256 << 10, 8 << 20  # bytes
@@ -109,8 +110,9 @@ class Container:
 
 
 def read(pid: int, root: Path, proc: Path = Path("/proc"), host: Path | None = None) -> Container | None:
-    """The container of a process; None: no container is visible. ``root``: its root directory; ``host``: the root
-    directory with the files of runtimes and kubelet, by default that of this process or of the machine.
+    """The container of a process; None: no container is visible. ``root``: the root directory of the process. ``host``:
+    the root directory with the files of runtimes and kubelet, by default the root directory of this process or of the
+    machine.
     """
     directory = proc / str(pid)
     hosts = [host] if host is not None else _host_roots(pid, proc)
@@ -133,9 +135,9 @@ def read(pid: int, root: Path, proc: Path = Path("/proc"), host: Path | None = N
 
 
 def _host_roots(pid: int, proc: Path) -> list[Path]:
-    """This root directory and, in a container that shares the pid namespace of the machine, the root directory of the
-    machine. Process 1 has it, or the oldest ancestor of the process, such as the part of containerd that holds the
-    container.
+    """The root directory of btpy and, in a container that shares the pid namespace of the machine, the root directory
+    of the machine. Process 1 has the machine's root directory, or the oldest ancestor of the process has it (for
+    example the part of containerd that holds the container).
     """
     if _is_of_host(1, proc):
         return [Path("/"), proc / "1" / "root"]
@@ -144,7 +146,7 @@ def _host_roots(pid: int, proc: Path) -> list[Path]:
 
 
 def _is_of_host(pid: int, proc: Path) -> bool:
-    """Whether root started it outside of all containers."""
+    """Whether root started the process outside of all containers."""
     directory = proc / str(pid)
     with contextlib.suppress(OSError):
         inodes = {name: os.stat(directory / "ns" / name).st_ino for name in _HOST_NAMESPACES}
@@ -168,8 +170,9 @@ def _completed(container: Container, other: Container) -> Container:
 
 
 def _from_groups(groups: str) -> tuple[Container, bool]:
-    """The innermost container that a control group names, and whether a runtime of this machine can have made it. A
-    group inside of another container or below a user's group does not count, because that user can choose its name.
+    """The innermost container that a control group names, and whether a runtime of this machine can have made that
+    container. A group inside of another container or below a user's group does not count, because that user can choose
+    its name.
     """
     for path in _paths(groups):
         segments = re.split("[/:]", path)

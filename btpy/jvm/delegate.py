@@ -1,9 +1,9 @@
-"""A process that works for this process in the files of the target (:mod:`btpy.jvm.target_side`).
+"""A helper process that works for btpy inside of the target's file system (:mod:`btpy.jvm.target_side`).
 
-It is used if the target belongs to another user or sees other files: in a container, with a private /tmp, or in another
-user or network namespace; and for any JVM if btpy has no Java runtime or the user does not want to use it. It needs no
-Java runtime: the agent is loaded over HotSpot's attach protocol, on a connection that the delegate has made as the
-target's user.
+It is used if the target belongs to another user or sees other files (in a container, with a private /tmp, or in another
+user or network namespace). It is also used for any JVM if btpy has no Java runtime or the user does not want to use
+one. It needs no Java runtime, because the agent is loaded over HotSpot's attach protocol, on a connection that the
+delegate has made as the target's user.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _CLOSE_SECONDS = 0.5
 class Delegate:
     """``tcp``: the agent cannot connect to Unix sockets, so it gets a port in the target's network namespace.
 
-    Raises AttachError with the obstacle. It ends, and removes the files that it made for the target, when it is closed
-    or this process ends.
+    Raises AttachError with the obstacle. The delegate ends when it is closed or when this process ends, and removes the
+    files that it made for the target.
     """
 
     def __init__(self, process: JvmProcess, *, tcp: bool = False) -> None:

@@ -1,6 +1,7 @@
 """The possible reason for the end of a traced JVM.
 
-Only its parent gets its exit status. Its options and the counters of its control group tell the likely cause.
+Only the parent process of the JVM gets the exit status. The options of the JVM and the counters of its control group
+tell the likely cause.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def likely_causes(process: JvmProcess) -> list[str]:
 
 
 def died_of(process: JvmProcess) -> list[str]:
-    """The likely causes if it has crashed, or will end because of an OutOfMemoryError. Empty if it runs or has ended
-    normally.
+    """The likely causes if the JVM has crashed, or will end because of an OutOfMemoryError. Empty if it runs or has
+    ended normally.
     """
     patience = _ENDING_SECONDS if process.ends_without_memory else 0.0
     return likely_causes(process) if processes.has_ended(process, patience) else []

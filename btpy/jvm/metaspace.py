@@ -1,13 +1,13 @@
 """The free metaspace of a JVM, which btpy reads before it loads anything.
 
 ``-XX:MaxMetaspaceSize`` limits the memory of classes. ``-XX:CompressedClassSpaceSize`` limits the part for their
-headers (1 GB by default). An agent that exhausts it damages the application: the next class load or lambda fails with
-an OutOfMemoryError, and a JVM with ``-XX:+ExitOnOutOfMemoryError`` ends.
+headers (1 GB by default). An agent that exhausts one of the two damages the application: the next class load or lambda
+fails with an OutOfMemoryError, and a JVM with ``-XX:+ExitOnOutOfMemoryError`` ends.
 
 The diagnostic command ``VM.metaspace basic`` (since JDK 11) is answered in 0.3 ms and without a safepoint. The
 performance counters (:mod:`btpy.jvm.perfdata`) are not enough, because they have the values of the last collection. The
-agent could ask only after the JVM has loaded the agent's classes, and those of java.lang.management, which need even
-more.
+agent cannot ask in place of btpy: the JVM must load the agent's classes first, and the classes of java.lang.management,
+which need even more metaspace.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ until the JVM has dropped the old code, and for classes that the application wil
 """
 
 NEEDED_FOR_HEADERS = 1024
-"""KiB; the agent needs 0.4 MB of it."""
+"""KiB. The agent needs 0.4 MB of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ def spaces(ask: Ask) -> tuple[Space, ...]:
 def parse(answer: str) -> tuple[Space, ...]:
     """Reads the output of ``VM.metaspace basic scale=K``.
 
-    Up to JDK 15, the chunks of loaders count as used memory, because their free chunks are reused. Since then it is the
-    committed memory, which excludes freed chunks (JEP 387).
+    Up to JDK 15, the chunks of loaders count as used memory, because their free chunks are reused. Since JDK 16 the
+    committed memory counts as used memory. It excludes freed chunks (JEP 387).
     """
     capacities: dict[str, int] = {}
     for label, figures in re.findall(_ROW, answer, re.MULTILINE):

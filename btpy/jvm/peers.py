@@ -27,8 +27,8 @@ def of_user(uid: int, pid: int | str = "self") -> Callable[[socket.socket], bool
 
 
 def peer_user(connection: socket.socket, tables: list[Path]) -> int | None:
-    """The user of the other end of a connection, whose socket is in one of the tables; None: it is in none. Raises
-    OSError."""
+    """The user of the other end of a connection, whose socket is in one of the tables; None if no table contains it.
+    Raises OSError."""
     ports = f"{connection.getpeername()[1]:04X}", f"{connection.getsockname()[1]:04X}"
     for table in tables:
         with table.open(encoding="ascii", errors="replace") as lines:

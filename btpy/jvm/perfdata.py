@@ -23,11 +23,12 @@ import struct
 
 MAGIC = b"\xca\xfe\xc0\xc0"
 MAX_SIZE = 1024 * 1024
-"""Bytes read of a file; HotSpot's file has 32 kB, unless -XX:PerfDataMemorySize changes it."""
+"""The largest number of bytes that btpy reads from a file. HotSpot's file has 32 kB, unless -XX:PerfDataMemorySize
+changes it."""
 
 MAX_NAME = 1024
 MAX_STRINGS = MAX_SIZE
-"""Bytes of all strings. Overlapping entries could repeat the same bytes many times."""
+"""The largest number of bytes of all strings together. Entries that overlap could repeat the same bytes many times."""
 
 Counters = dict[str, str | int]
 

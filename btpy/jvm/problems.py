@@ -87,7 +87,7 @@ def agents_disabled(pid: int) -> AttachError:
 def ended(pid: int, causes: Sequence[str] = ()) -> AttachError:
     """``causes``: of :func:`btpy.jvm.endings.likely_causes`."""
     return AttachError(
-        f"the JVM {pid} ended during the attach", code="BT507", help=[*causes, "btpy ps lists those that run"]
+        f"the JVM {pid} ended during the attach", code="BT507", help=[*causes, "btpy ps lists the JVMs that run"]
     )
 
 
@@ -216,7 +216,7 @@ def silent_after_signal(pid: int, path: str) -> AttachError:
         code="BT513",
         help=[
             "it may be in a long garbage collection, out of memory or under a debugger: try again",
-            f"{path} stays until the JVM goes on, at most 60 s, because a JVM that misses it prints its threads",
+            f"btpy keeps {path} until the JVM continues, at most 60 s: without it the JVM would print its threads",
         ],
     )
 
@@ -292,7 +292,7 @@ def no_such_place(name: str, in_containers: Sequence[str]) -> AttachError:
             code="BT511",
             help=[
                 f"run btpy on the machine of the {place}, as root: sudo btpy {name} …",
-                "btpy ps lists what it sees; a pid or a part of the main class names a JVM, too",
+                "btpy ps lists the JVMs that btpy sees; a pid or a part of the main class names a JVM, too",
             ],
         )
     return AttachError(f"no JVM matches {name!r}", code="BT511", help=["running in containers:", *in_containers])
@@ -303,7 +303,7 @@ def ambiguous_place(name: str, matching: Sequence[str]) -> AttachError:
     return AttachError(
         f"{len(matching)} JVMs match {name!r}",
         code="BT512",
-        help=[f"give a pid or more of the name, or trace all of them: btpy --all {name} …", *matching],
+        help=[f"give a pid or a longer part of the name, or trace all of them: btpy --all {name} …", *matching],
     )
 
 
@@ -339,13 +339,13 @@ def _memory(pid: int) -> tuple[str, str]:
 
 def little_metaspace(pid: int, space: Space, ends_it: str) -> AttachError:
     """``ends_it``: the option, if any, with which the JVM ends when it runs out of memory."""
-    end = f", and {ends_it} ends it then" if ends_it else ""
+    end = f", and {ends_it} ends the JVM in that case" if ends_it else ""
     return AttachError(
         f"the JVM {pid} has {megabytes(space.left)} of {space.name} left, of {megabytes(space.limit)}"
-        f" ({space.flag}): the agent and its probes may take the last of it{end}",
+        f" ({space.flag}): the agent and its probes could use all of it{end}",
         code="BT519",
         help=[
-            f"start it with a larger {space.flag}: btpy wants {megabytes(space.needed)} left",
+            f"start it with a larger {space.flag}: btpy needs {megabytes(space.needed)} free",
             f"jcmd {pid} GC.run (a full collection) frees the memory of classes that are no longer used:"
             " then try again",
             Permission(LITTLE_METASPACE, "to attach all the same"),
@@ -355,14 +355,14 @@ def little_metaspace(pid: int, space: Space, ends_it: str) -> AttachError:
 
 def little_heap(pid: int, heap: Heap, needed: int, ends_it: str) -> AttachError:
     """``needed``: KiB. ``ends_it``: as in :func:`little_metaspace`."""
-    end = f", and {ends_it} ends it then" if ends_it else ""
+    end = f", and {ends_it} ends the JVM in that case" if ends_it else ""
     return AttachError(
         f"the JVM {pid} has {megabytes(heap.free)} of heap free, of {megabytes(heap.most)} (-Xmx):"
-        f" the agent and its probes may take the last of it{end}",
+        f" the agent and its probes could use all of it{end}",
         code="BT525",
         help=[
             f"start it with a larger -Xmx: btpy needs {megabytes(needed)} free",
-            f"jcmd {pid} GC.run (a full collection) frees what is garbage: then try again",
+            f"jcmd {pid} GC.run (a full collection) frees garbage: then try again",
             Permission(LITTLE_HEAP, "to attach all the same"),
         ],
     )
@@ -372,7 +372,7 @@ def tiny_heap(pid: int, most: int) -> AttachError:
     """``most``: KiB."""
     return AttachError(
         f"the JVM {pid} has a heap of {megabytes(most)} (-Xmx), which ZGC divides into pages of 2 MB:"
-        " the thread that answers btpy may take the last one",
+        " the thread that answers btpy could take the last page",
         code="BT525",
         help=["start it with a larger -Xmx, or another collector", Permission(LITTLE_HEAP, "to attach all the same")],
     )
@@ -394,7 +394,7 @@ def no_proc() -> AttachError:
     return AttachError(
         "btpy finds JVMs through /proc, which is not there",
         code="BT515",
-        help=["on Linux, mount it: mount -t proc proc /proc", "elsewhere there is none: run btpy on Linux"],
+        help=["on Linux, mount it: mount -t proc proc /proc", "other systems have no /proc: run btpy on Linux"],
     )
 
 
@@ -417,7 +417,7 @@ def no_retransformation(pid: int) -> AttachError:
 def no_names_left(pid: int, directory: str) -> AttachError:
     return AttachError(
         f"the JVM {pid} cannot make its attach socket: {directory} has no free inodes",
-        help=[f"remove files there: df -i {directory}", f"btpy doctor {pid} looks at it again"],
+        help=[f"remove files there: df -i {directory}", f"btpy doctor {pid} checks this again"],
     )
 
 

@@ -1,8 +1,8 @@
 """Limits of the operating system, and of compiled code, that the agent could exceed.
 
-They are read from ``/proc`` and from the file systems of control groups, before anything is loaded: the memory and the
-threads that the control group of the target may have (version 1 and 2, and the groups above it), its address space
-(``ulimit -v``), the threads of its user (``ulimit -u``), and the code cache of the JVM.
+btpy reads them from ``/proc`` and from the file systems of control groups, before it loads the agent. It reads the
+limits of the memory and of the threads of the target's control group (version 1 and 2, and the groups above it), of its
+address space (``ulimit -v``), of the threads of its user (``ulimit -u``), and of the code cache of the JVM.
 """
 
 from __future__ import annotations
@@ -87,14 +87,14 @@ def code_cache(answer: str) -> Limit | None:
         most=sum(int(size) for size, _ in rows) * 1024,
         left=sum(int(free) for _, free in rows) * 1024,
         needed=_CODE_CACHE_NEEDED,
-        then="a full one stops the compiler",
+        then="a full code cache stops the compiler",
         remedy="start the JVM with a larger -XX:ReservedCodeCacheSize",
     )
 
 
 def oom_kills(pid: int, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> tuple[tuple[Path, int], ...]:
-    """Files in which the kernel counts the processes of a control group that it has killed for lack of memory, and
-    these counts now."""
+    """Files in which the kernel counts the processes of a control group that it has killed for lack of memory, and the
+    current counts."""
     groups = _text(proc / str(pid) / "cgroup")
     files = [directory / "memory.events" for directory in group_directories(groups, "", cgroups)]
     files += [directory / "memory.oom_control" for directory in group_directories(groups, "memory", cgroups)]
@@ -107,7 +107,7 @@ def oom_kills_in(path: Path) -> int | None:
 
 
 def _group_memory(groups: str, cgroups: Path) -> Iterator[Limit]:
-    """The nearest limit of its control group and those above."""
+    """The memory limit that is nearest to being reached, of the control group and the groups above it."""
     limits = [
         limit
         for directory in group_directories(groups, "", cgroups)
@@ -136,7 +136,7 @@ def _memory_of(directory: Path, limit: str, usage: str, reclaimable: tuple[str, 
         most=most,
         left=max(0, most - max(0, current - files)),
         needed=_MEMORY_NEEDED,
-        then="the kernel kills a process of a group that has none left",
+        then="the kernel kills a process of a control group that has no memory left",
         remedy="give the container or service more memory (docker update --memory, limits.memory, MemoryMax=)",
     )
 
@@ -190,8 +190,8 @@ def _address_space(status: str, limits_: str) -> Iterator[Limit]:
             most=most,
             left=max(0, most - size * 1024),
             needed=_ADDRESS_SPACE_NEEDED,
-            then="a thread or a library that gets none fails",
-            remedy="start the JVM with a larger ulimit -v, or with none",
+            then="a thread or a library that gets no addresses fails",
+            remedy="start the JVM with a larger ulimit -v, or without a limit",
         )
 
 
@@ -206,7 +206,7 @@ def group_directories(groups: str, controller: str, cgroups: Path) -> list[Path]
     roots = (cgroups / controller,) if controller else (cgroups, cgroups / "unified")
     directories = []
     for root in roots:
-        # In a container, the path may be the one on the host: here the group of its last part is mounted as the root.
+        # In a container, the path may be the path on the host, while the group of its last part is mounted as the root.
         path = os.path.normpath(match[1])
         while True:
             directory = root / path.lstrip("/")
@@ -219,7 +219,7 @@ def group_directories(groups: str, controller: str, cgroups: Path) -> list[Path]
 
 
 def _soft(limits_: str, name: str) -> int | None:
-    """The soft limit; None: there is none."""
+    """The soft limit; None if no limit is set."""
     match = re.search(rf"^{name}\s+(\d+)\s", limits_, re.MULTILINE)
     return int(match[1]) if match else None
 

@@ -82,7 +82,7 @@ class JvmProcess:
         str, ...
     ] = ()  # options of the JVM, with those of JAVA_TOOL_OPTIONS and of files if the counters have them
     oom_kills: tuple[tuple[Path, int], ...] = field(default=(), compare=False)  # as of process_limits.oom_kills
-    is_hidden: bool = False  # whether this process may not read its root directory and namespaces
+    is_hidden: bool = False  # whether this process has no right to read its root directory and namespaces
 
     @property
     def attachable(self) -> bool:
@@ -94,8 +94,8 @@ class JvmProcess:
 
     @property
     def shares_files(self) -> bool:
-        """Whether it has the same user and sees the same files as this process, so it could read all files that it
-        names.
+        """Whether it has the same user and sees the same files as this process. In this case it can read every file
+        that it names to btpy.
         """
         return self.uid == os.geteuid() and not self.in_container
 
@@ -108,7 +108,7 @@ class JvmProcess:
 
     @property
     def separation(self) -> str:
-        """The reason why this process cannot create its attach files; empty: it can."""
+        """The reason why this process cannot create the attach files of the JVM; empty if it can."""
         if self.uid != os.geteuid():
             return f"it belongs to another user ({self.user})"
         if self.in_container:
@@ -126,7 +126,7 @@ class JvmProcess:
 
     @property
     def security_manager(self) -> str:
-        """The option with which it runs under a security manager; empty: it has none."""
+        """The option with which it runs under a security manager; empty without a security manager."""
         options = [option for option in self.options if option.partition("=")[0] == _SECURITY_MANAGER]
         return options[-1] if options and options[-1].partition("=")[2] not in _NO_SECURITY_MANAGER else ""
 
@@ -165,12 +165,12 @@ class JvmProcess:
 
     @property
     def counters(self) -> perfdata.Counters:
-        """Its current performance counters; empty if it has none or they cannot be read."""
+        """Its current performance counters; empty if it has no counters or they cannot be read."""
         return _counters(self.root, self.uid, self.namespace_pid)
 
     @property
     def ends_without_memory(self) -> str:
-        """The option with which any OutOfMemoryError ends it; empty: it has none."""
+        """The option with which any OutOfMemoryError ends it; empty if it runs without such an option."""
         return next((f"-XX:+{name}" for name in _ENDS_WITHOUT_MEMORY if _flag(self.options, name)), "")
 
     @property
@@ -211,7 +211,7 @@ class JvmProcess:
 
     @property
     def container(self) -> Container | None:
-        """The container and the pod in which it runs, read again each time; None: none is visible."""
+        """The container and the pod in which it runs, read again each time; None if no container is visible."""
         return containers.read(self.pid, self.root, PROC)
 
     def is_named(self, name: str) -> bool:
@@ -243,8 +243,9 @@ def list_jvms() -> list[JvmProcess]:
 
 
 def find(target: str) -> JvmProcess:
-    """The JVM that ``target`` means: a pid; a part of its main class, jar or ``-Dbtpy.name`` that only one has;
-    ``container/ID``, the beginning of the id of its container, or ``pod/NAME``, a part of the name of its pod.
+    """The JVM that ``target`` names. ``target`` is a pid, a part of the main class, jar or ``-Dbtpy.name`` of only one
+    JVM, ``container/ID`` with the beginning of the id of its container, or ``pod/NAME`` with a part of the name of its
+    pod.
 
     A name that is exactly the ``-Dbtpy.name``, the main class or its simple name, or the name of the container or pod,
     has priority over parts of other names. Raises AttachError (BT502, BT504, BT511, BT512).
@@ -298,7 +299,7 @@ def describe(pid: int) -> JvmProcess:
 
 
 def is_alive(process: JvmProcess) -> bool:
-    """Whether the process still runs; a new one with the same pid does not count."""
+    """Whether the process still runs. A new process with the same pid does not count."""
     try:
         return (
             not procfs.status(process.pid)["State"].startswith(("Z", "X"))
@@ -309,7 +310,8 @@ def is_alive(process: JvmProcess) -> bool:
 
 
 def has_ended(process: JvmProcess, within: float) -> bool:
-    """Whether it ends within ``within`` seconds. A killed process closes its connections before it disappears."""
+    """Whether the process ends within ``within`` seconds. A killed process closes its connections before it
+    disappears."""
     deadline = time.monotonic() + within
     while is_alive(process):
         if time.monotonic() >= deadline:
@@ -368,7 +370,7 @@ def _look(pid: int) -> JvmProcess | None:
         counters = _counters(root, uid, namespace_pid)
         start_ticks = procfs.start_ticks(pid)
         if is_hidden and not _started_at(counters, start_ticks):
-            counters = {}  # the counters belong to another JVM: this one has another /tmp
+            counters = {}  # the counters belong to another JVM, because this JVM has another /tmp
     except (OSError, KeyError, ValueError):
         return None
     arguments = _jvm_arguments(counters, command)
@@ -432,7 +434,7 @@ def _obstacle(
 
 
 def _out_of_sight(pid: int, uid: int, gid: int, status: dict[str, str]) -> AttachError:
-    """Nothing shows that the JVM has the same /tmp, so btpy may not send it a signal: it would print its threads."""
+    """The reason not to send a signal to a JVM that possibly has another /tmp. Such a JVM would print its threads."""
     if procfs.id_map(pid) != procfs.id_map("self"):
         return problems.other_users(pid)
     if os.geteuid() == 0 and not procfs.has_capability(procfs.status("self"), procfs.CAP_SYS_PTRACE):
@@ -496,7 +498,7 @@ def _listens(root: Path, namespace_pid: int) -> bool:
 
 
 def _counters(root: Path, uid: int, namespace_pid: int) -> perfdata.Counters:
-    """The counters; empty if it has none or they cannot be read."""
+    """The counters of a JVM; empty if it has no counters or they cannot be read."""
     with contextlib.suppress(OSError), ExitStack() as closing:
         tmp = files.open_directory(root, "tmp")
         closing.callback(os.close, tmp)
@@ -590,7 +592,7 @@ def _release_version(root: Path, home: str) -> str:
                 text = files.read_foreign(path, _MAX_RELEASE, directory=top, in_root=True).decode("utf-8", "replace")
             finally:
                 os.close(top)
-        except (OSError, ValueError):  # ValueError: a zero byte
+        except (OSError, ValueError):  # ValueError: the path contains a zero byte
             continue
         match = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)
         if match:

@@ -42,8 +42,8 @@ def started_ns(pid: int) -> int:
 
 
 def catches(lines: dict[str, str], number: int) -> bool:
-    """Whether a process with that status handles the signal: SIGQUIT ends a JVM that is just starting or runs with
-    -Xrs.
+    """Whether a process with that status handles the signal. A JVM that is just starting or runs with -Xrs does not
+    handle SIGQUIT, which would end it.
     """
     return bool(int(lines.get("SigCgt", "0"), 16) >> (number - 1) & 1)
 
@@ -54,7 +54,8 @@ def has_capability(lines: dict[str, str], capability: int) -> bool:
 
 
 def id_map(pid: int | str) -> str:
-    """The mapping from user ids of its user namespace to ours; empty if it is not known."""
+    """The mapping from user ids of the process's user namespace to the ids of this process; empty if it is not
+    known."""
     try:
         return (PROC / str(pid) / "uid_map").read_text()
     except OSError:

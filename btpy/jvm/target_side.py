@@ -51,7 +51,8 @@ LINGER_SECONDS = 60.0
 """Seconds that this process outlives its client to remove the attach file."""
 
 _ASKED_SECONDS = 2.0
-"""An attach file younger than this belongs to another client, which has sent the signal for it."""
+"""An attach file that is younger than these seconds belongs to another client, which has already sent the signal for
+it."""
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.01
 _BACKLOG = 16
@@ -184,7 +185,7 @@ class _TargetSide:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEVAL.pack(CONNECT_SECONDS, 0))
             try:
                 connection.connect(f"/proc/self/fd/{file}")
-            except BlockingIOError:  # its queue of connections is full, and it takes none
+            except BlockingIOError:  # its queue of connections is full, and the JVM accepts no connection
                 raise _Failure("busy", path=f"/tmp/{self._attach_socket}") from None
             finally:
                 os.close(file)
@@ -226,11 +227,12 @@ class _TargetSide:
         return True
 
     def _wake(self) -> None:
-        """Have the JVM open its attach socket: it creates a file of the right name where the JVM looks, and sends
-        SIGQUIT.
+        """Have the JVM open its attach socket. This process creates a file of the right name where the JVM looks, and
+        sends SIGQUIT.
 
-        A JVM that gets the signal and does not see the file prints its threads. So the signal is sent only when the
-        file is in a directory that the JVM itself has open or mounted, and the file stays until the JVM has reacted.
+        A JVM that gets the signal and does not see the file prints its threads. Therefore this process sends the signal
+        only when the file is in a directory that the JVM itself has open or mounted, and keeps the file until the JVM
+        has reacted.
         """
         if self._is_listening():
             self._withdraw_left()
@@ -262,7 +264,7 @@ class _TargetSide:
         """The file that asks the JVM to listen: its directory and name, and whether no other client is waiting for
         it.
         """
-        if self._cwd is not None and self._is_foreign(self._cwd):  # the JVM looks there first, and ignores the file
+        if self._cwd is not None and self._is_foreign(self._cwd):  # the JVM looks there first, and ignores it
             raise self._stale_request(self._cwd)
         problem: Exception = OSError(errno.EACCES, os.strerror(errno.EACCES))
         # JVMs in several containers may share a working directory and a pid, but not /tmp, which has their sockets.
@@ -321,7 +323,7 @@ class _TargetSide:
             os.unlink(name, dir_fd=directory)
 
     def _withdraw_left(self) -> None:
-        """Remove the attach file that a killed process of this kind has left."""
+        """Remove the attach file that an earlier helper process has left because it was killed."""
         for directory in (self._tmp, self._cwd):
             if directory is None:
                 continue
@@ -335,8 +337,8 @@ class _TargetSide:
 
 
 def _port_in(pid: int) -> socket.socket:
-    """A port of the loopback interface of the target's network namespace, in which this process stays. A namespace that
-    cannot be read is treated as this one.
+    """A port of the loopback interface of the target's network namespace, in which this process stays. If a namespace
+    cannot be read, this process treats it as its own.
     """
     target_namespace = f"/proc/{pid}/ns/net"
     with contextlib.suppress(PermissionError):

@@ -95,8 +95,8 @@ EVERYWHERE = frozenset(Place)
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """``type``: the type that is known without the traced method. ``known_at``: how messages name the places; empty:
-    all of the traced program.
+    """``type``: the type that is known without the traced method. ``known_at``: the places where it is known, in words
+    for messages; empty: all places of the traced program.
     """
 
     name: str
@@ -144,7 +144,7 @@ VARIABLES = {
             "duration",
             DURATION,
             _TIMED,
-            "time since the method was entered; after CALL: of the call; after SYNC_ENTER: of the wait",
+            "time since the method began; after CALL: duration of the call; after SYNC_ENTER: duration of the wait",
             "RETURN, THROW, EXIT, LINE, and after a CALL or a SYNC_ENTER",
         ),
         Variable(
@@ -305,7 +305,7 @@ SAMPLED_WEIGHT = "(weight)"
 FACTS = {
     Place.SAMPLE: (
         Fact(SAMPLED_STACK, OBJECT, "an exception whose trace is the stack of the sampled thread"),
-        Fact(SAMPLED_WEIGHT, LONG, "how many samples it stands for"),
+        Fact(SAMPLED_WEIGHT, LONG, "the number of samples that this sample stands for"),
         Fact("tid", LONG, "id of the sampled thread"),
         Fact("thread_name", STRING, "its name"),
         Fact("is_virtual", BOOLEAN, "whether it is virtual: always false, because only platform threads are sampled"),
@@ -324,21 +324,21 @@ FACTS = {
     ),
     Place.FAILURE: (
         Fact("error.kind", STRING, "null-operand, bad-cast, index, div-zero, …"),
-        Fact("error.line", INT, "line of the script; 0 where none is known"),
+        Fact("error.line", INT, "line of the script; 0 where it is not known"),
         Fact("error.count", LONG, "errors of this kind at this place since the last report"),
-        Fact("error.message", STRING, "text of the last one"),
+        Fact("error.message", STRING, "text of the last error"),
     ),
 }
 """The facts in the order of the agent (docs/protocol.md, HOOK)."""
 
 
 def sample_fact(name: str) -> Input:
-    """The input of a handler that is this fact of a sample."""
+    """The input by which a handler gets this fact of a sample."""
     return fact_input([fact.name for fact in FACTS[Place.SAMPLE]].index(name))
 
 
 def fact_input(index: int) -> Input:
-    """The input of a handler that is fact number ``index`` from the agent."""
+    """The input by which a handler gets fact number ``index`` from the agent."""
     return Input(InputKind.FACT, index, "Ljava/lang/Object;")
 
 
@@ -361,7 +361,7 @@ class Group(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """``default``: None means required. ``type``: None means any value."""
+    """``default``: None if the parameter is required. ``type``: None if any value is allowed."""
 
     name: str
     type: Type
@@ -429,7 +429,7 @@ STATE = "state"
 """Name of the function whose result has the variables of an object."""
 
 MATCHES = "matches"
-"""Name of the function that ``=~`` is short for."""
+"""Name of the function that the operator ``=~`` calls."""
 
 _NAME = Parameter("name", STRING)
 
@@ -471,13 +471,13 @@ def _listing(name: str, doc: str, *formals: Parameter, redacts: bool = False) ->
 
 _JVM_FUNCTIONS = (
     _jvm("heap_used", "", "bytes of the heap in use", BYTES, everywhere=True),
-    _jvm("heap_committed", "", "bytes that the heap takes now", BYTES, everywhere=True),
+    _jvm("heap_committed", "", "bytes that the JVM has got from the system for the heap", BYTES, everywhere=True),
     _jvm("heap_max", "", "bytes that the heap can grow to", BYTES, everywhere=True),
     _jvm("nonheap_used", "", "bytes in use outside the heap: metaspace, code cache", BYTES),
     _jvm(
         "pool_used",
         "name",
-        "bytes of a memory pool in use; null when there is none of that name",
+        "bytes of a memory pool in use; null when no pool has that name",
         BYTES.or_null(),
         _NAME,
     ),
@@ -519,7 +519,7 @@ _JVM_FUNCTIONS = (
         "heap_dump",
         Group.JVM,
         'heap_dump("/path/name.hprof", live=true)',
-        "writes a heap dump on the machine of the JVM; live: only what can be reached. Stops the JVM while it does",
+        "writes a heap dump on the machine of the JVM; live: only reachable objects. Stops the JVM during the dump",
         (_signature(Parameter("file", STRING), Parameter("live", BOOLEAN, 1)),),
         statement=True,
         places=OFF_TARGET,
@@ -594,7 +594,7 @@ FUNCTIONS = {
             "fields",
             Group.INSPECT,
             "fields(value, depth=1)",
-            "the fields of an object, to be printed; depth: objects in objects that are opened",
+            "the fields of an object, to be printed; depth: how many levels of nested objects are printed",
             (_signature(_VALUE, Parameter("depth", INT, 1)),),
             ANY,
         ),
@@ -609,7 +609,7 @@ FUNCTIONS = {
             "show",
             Group.INSPECT,
             "show(value, depth=2)",
-            "an object with its fields, to be printed; depth: objects in objects that are opened",
+            "an object with its fields, to be printed; depth: how many levels of nested objects are printed",
             (_signature(_VALUE, Parameter("depth", INT, 2)),),
             ANY,
         ),
@@ -643,7 +643,7 @@ FUNCTIONS = {
             "substr",
             Group.STRINGS,
             "substr(text, start, end)",
-            "from start (inclusive, from 0) to end (exclusive), cut to the text",
+            "the characters from start (inclusive, counted from 0) to end (exclusive), as far as they exist",
             (_signature(_TEXT, Parameter("start", INT), Parameter("end", INT, _INT_MAX)),),
             STRING,
         ),
@@ -722,7 +722,7 @@ FUNCTIONS = {
             "truncate",
             Group.STRINGS,
             "truncate(text, n)",
-            "at most n characters",
+            "the text, cut after n characters",
             (_signature(_TEXT, Parameter("n", INT)),),
             STRING,
         ),
@@ -770,11 +770,11 @@ FUNCTIONS = {
             "app_frame",
             Group.STACKS,
             "app_frame(n=0) app_frame(exception, n=0)",
-            "frame n of the application, as frame(n): without the JDK, frameworks, drivers and generated classes",
+            "like frame(n), but skips frames of the JDK, of frameworks and drivers, and of generated classes",
             (_signature(Parameter("n", INT, 0)), _signature(_THROWABLE, Parameter("n", INT, 0))),
             STRING,
         ),
-        Function("caller", Group.STACKS, "caller()", "who called the traced method: frame(1)", (_signature(),), STRING),
+        Function("caller", Group.STACKS, "caller()", "the caller of the traced method: frame(1)", (_signature(),), STRING),
         Function(
             STRFTIME,
             Group.TIME,
@@ -848,7 +848,7 @@ FUNCTIONS = {
             "table",
             Group.OUTPUT,
             "table(@map, @map, …, top=, by=, desc=, unit=, min=)",
-            "maps joined on their keys, a column each",
+            "maps joined on their keys, with a column for each map",
             statement=True,
         ),
         Function(
@@ -877,14 +877,14 @@ FUNCTIONS = {
             result=DOUBLE,
             places=OFF_TARGET,
         ),
-        Function("has", Group.MAPS, "has(@map, key, …)", "whether the key is there", result=BOOLEAN),
+        Function("has", Group.MAPS, "has(@map, key, …)", "whether the map has the key", result=BOOLEAN),
         Function("skip", Group.FLOW, "skip()", "ends this firing", statement=True),
         Function("disable", Group.FLOW, "disable()", "disables this probe", statement=True),
         Function(
             "speculate",
             Group.FLOW,
             "speculate(id)",
-            "holds back what this firing prints from here on until commit(id); null ends that",
+            "holds back all later output of this firing until commit(id); speculate(null) ends the holding",
             (_signature(_VALUE),),
             statement=True,
         ),
@@ -923,10 +923,10 @@ FUNCTIONS = {
             (_signature(_OBJECT),),
             statement=True,
         ),
-        _of_flow("begin_flow", "", "the thread begins a unit of work; at ENTRY it ends with the method"),
-        _of_flow("leave_flow", "", "the thread works for no flow; at ENTRY until the method ends"),
+        _of_flow("begin_flow", "", "the thread begins a unit of work; at ENTRY: the unit ends with the method"),
+        _of_flow("leave_flow", "", "the thread works for no flow; at ENTRY: until the method ends"),
         _of_flow("hand_over_flow", "task", "remembers the current flow with an object, for another thread"),
-        _of_flow("resume_flow", "task", "the thread works for the object's flow; at ENTRY until the method ends"),
+        _of_flow("resume_flow", "task", "the thread works for the object's flow; at ENTRY: until the method ends"),
         _of_flow("take_back_flow", "task", "undoes hand_over_flow: the task was refused"),
         _of_flow("keep_flow", "object", "the object belongs to the current flow, or to none, as long as it lives"),
         _of_flow("enter_flow", "object", "the thread works for the flow that the object belongs to, or for none"),
@@ -977,9 +977,9 @@ KEYWORDS: dict[str, Word] = {
         Word(
             "map", "map @name[types] = lru(size);", "sets the types and the size of a map; a map needs no declaration"
         ),
-        Word("fn", "fn name(type a, …): type = value;  or { … }", "a function; its body goes where it is called"),
+        Word("fn", "fn name(type a, …): type = value;  or { … }", "a function; its body is inserted where it is called"),
         Word("probe", "@OnMethod(…) probe name { … }", "names a probe, for @OnProbe, the summary and the prompt"),
-        Word("when", "… when condition { … }", "fires only where it is true; costs almost nothing where it is not"),
+        Word("when", "… when condition { … }", "fires only if the condition is true; costs almost nothing if it is false"),
         Word("let", "let x = value;", "a variable of this firing"),
         Word("if", "if c { … } else if d { … } else { … }", "the braces are required"),
         Word("else", "if c { … } else { … }", "what to do where the condition is false"),
@@ -988,7 +988,7 @@ KEYWORDS: dict[str, Word] = {
             "for x in items limit 20 { … }",
             "a loop through arrays, collections of java.util, maps and ranges; it ends at its limit",
         ),
-        Word("in", "for x in items { … }", "the collection of a loop; `key in @map` and `x in list` test"),
+        Word("in", "for x in items { … }", "the collection of a loop; `key in @map` and `x in list` are conditions"),
         Word(
             "limit",
             "for x in items limit 20 { … }",
@@ -1009,9 +1009,9 @@ QUANTIFIERS: dict[str, Word] = {
     function.name: function
     for function in (
         Word("any", "any(x in items: condition)", "whether the condition is true for at least one element"),
-        Word("all", "all(x in items: condition)", "whether it is true for every element"),
-        Word("none", "none(x in items: condition)", "whether it is true for no element"),
-        Word("first", "first(x in items: condition)", "the first element for which it is true, or null"),
+        Word("all", "all(x in items: condition)", "whether the condition is true for every element"),
+        Word("none", "none(x in items: condition)", "whether the condition is true for no element"),
+        Word("first", "first(x in items: condition)", "the first element for which the condition is true, or null"),
     )
 }
 
@@ -1221,7 +1221,7 @@ LOCATIONS = {
         Location(
             "CALL",
             Place.CALL_BEFORE,
-            "the method is about to call another",
+            "the method is about to call another method",
             (Point.CALL_BEFORE,),
             ("class", "method", "type"),
             _AFTER_CALL,
@@ -1259,7 +1259,7 @@ PLACE_OF_POINT = {
     if location is not None
     for point in location.points
 }
-"""The places of a body that is bound to one point."""
+"""The place of a body that runs at only one point, by its point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1298,7 +1298,7 @@ ANNOTATIONS = {
         ),
         AnnotationRule(
             "Limit",
-            "at most this number of firings, or of firings a second, or for this time",
+            "at most this number of firings, in all or a second; or only for this time",
             ("hits", "rate", "for"),
         ),
         AnnotationRule("Outermost", "fires in the outermost activation only: when depth == 0"),
@@ -1308,7 +1308,7 @@ ANNOTATIONS = {
             ("name", "key=value"),
         ),
         AnnotationRule("Disabled", "starts disabled"),
-        AnnotationRule("Level", "enabled from this level of the session on", ("level",)),
+        AnnotationRule("Level", "enabled when the level of the session is at least this number", ("level",)),
         AnnotationRule("Doc", "text for listings", ("text",)),
         AnnotationRule("Unit", "unit for listings", ("unit",)),
         AnnotationRule(
@@ -1327,8 +1327,8 @@ DEFAULT_MAX_METHODS = 500
 
 @dataclass(frozen=True, slots=True)
 class SettingRule:
-    """``type``: boolean, integer, number or string. An integer is at least ``least``, a number more than that; both are
-    at most ``most``. A string is one of ``choices``."""
+    """``type``: boolean, integer, number or string. An integer is at least ``least``, and a number is more than
+    ``least``. Both are at most ``most``. A string is one of ``choices``."""
 
     name: str
     type: str

@@ -32,7 +32,7 @@ class InputKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A value that the woven site passes to the handler. ``descriptor``: that of the primitive type, or
+    """A value that the woven site passes to the handler. ``descriptor``: the descriptor of the primitive type, or
     ``Ljava/lang/Object;`` for references (the handler is in the boot loader and cannot name application classes).
     """
 
@@ -42,7 +42,7 @@ class Input:
 
 
 class Ambient(Enum):
-    """Facts of the moment of firing."""
+    """Facts about the moment when the handler fires."""
 
     TID = "tid"
     THREAD_NAME = "thread_name"
@@ -51,9 +51,9 @@ class Ambient(Enum):
     NANOS = "nanos"  # System.nanoTime
     PID = "pid"
     ELAPSED = "elapsed"  # time since the session began, DURATION
-    TRACE_ID = "trace_id"  # of the current span of the thread; null: there is none
+    TRACE_ID = "trace_id"  # trace of the current span of the thread; null without a span
     SPAN_ID = "span_id"
     TRACE_FLAGS = "trace_flags"
-    FLOW_ID = "flow.id"  # of the current flow of the thread; null: there is none
+    FLOW_ID = "flow.id"  # number of the current flow of the thread; null without a flow
     FLOW_PARENT = "flow.parent"  # the flow in which the flow began
     FLOW_ELAPSED = "flow.elapsed"  # time since the flow began, DURATION

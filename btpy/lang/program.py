@@ -1,6 +1,6 @@
 """The checked program, which the planner and the code generator use.
 
-Two steps, because a script is checked before any class is known:
+A script is checked before any class is known. Therefore there are two steps:
 
 1. ``checker.check(tree, source)`` gives a :class:`Program`. Each probe keeps its syntax tree. Everything that does not
    depend on the traced classes has been checked, and the ids of maps and templates are fixed.

@@ -246,7 +246,7 @@ def test_libraries_that_import_each_other(files: Files) -> None:
 def test_settings_in_a_library(files: Files) -> None:
     files.write("a.bt", "config { depth = 3; }")
     (diagnostic,) = [error for error in files.errors("import a; @OnEnd { print(a.x) }") if error.code == "BT116"]
-    assert (diagnostic.message, diagnostic.primary.span.source.name) == ("a library has no settings", "a.bt")
+    assert (diagnostic.message, diagnostic.primary.span.source.name) == ("a library cannot have settings", "a.bt")
 
 
 @pytest.mark.parametrize("what", ["the file", "its directory"])

@@ -60,7 +60,7 @@ def signature_of(call: nodes.Call) -> Signature:
 
 
 def units_of(call: nodes.Call) -> list[tuple[nodes.Expression, Type]]:
-    """The bounds of a linear histogram with their types, which must be those of its samples."""
+    """The bounds of a linear histogram with their types, which must be the types of its samples."""
     if AGGREGATIONS[call.function.text].kind is not MapKind.LHIST:
         return []
     return [(tree, _number(tree)[1]) for tree in _constants(call).values()]
@@ -166,7 +166,7 @@ def _linear(constants: dict[str, nodes.Expression]) -> Linear:
         raise FaultError(
             Diagnostic(
                 "BT107",
-                f"`lhist` has {linear.buckets} buckets, {MAX_BUCKETS} are possible",
+                f"`lhist` has {linear.buckets} buckets, at most {MAX_BUCKETS} are possible",
                 Label(constants["step"].span, "take a larger step"),
                 help=("hist(value) has buckets that grow with the values",),
             )
@@ -188,7 +188,7 @@ def _series(constants: dict[str, nodes.Expression]) -> Series:
         length = constant(tree)
         if length is None or length.kind is not nodes.LiteralKind.DURATION:
             raise FaultError(
-                Diagnostic("BT202", "an interval has a unit of time", Label(tree.span), help=("tseries(value, 1s)",))
+                Diagnostic("BT202", "an interval must have a unit of time", Label(tree.span), help=("tseries(value, 1s)",))
             )
         interval = int(length.value or 0)
         if interval < _SHORTEST_INTERVAL:

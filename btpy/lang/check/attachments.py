@@ -205,7 +205,7 @@ def _on_timer(annotation: nodes.Annotation, report: Report) -> Attached | None:
         )
         return None
     if value.value < 1_000_000:
-        report(Diagnostic("BT107", "a timer runs at most once a millisecond", Label(value.span, "too short")))
+        report(Diagnostic("BT107", "a timer can run at most once a millisecond", Label(value.span, "too short")))
         return None
     return Attached(TimerAttachment(value.value), (Place.TIMER,), Label(annotation.name.span), None, False)
 
@@ -244,7 +244,7 @@ def _on_sample(annotation: nodes.Annotation, report: Report) -> Attached | None:
     if isinstance(number, bool) or not isinstance(number, int):
         report(
             Diagnostic(
-                "BT201", "the number of samples per second is a whole number", Label(value.span), help=(_SAMPLE_HELP,)
+                "BT201", "the number of samples per second must be a whole number", Label(value.span), help=(_SAMPLE_HELP,)
             )
         )
         return None
@@ -426,7 +426,7 @@ def _arguments_of_on_method(annotation: nodes.Annotation, report: Report) -> dic
             report(
                 Diagnostic(
                     "BT107",
-                    "the arguments of `@OnMethod` have names",
+                    "the arguments of `@OnMethod` must have names",
                     Label(argument.span, "which one?"),
                     help=('write @OnMethod(class="…", method="…", location=RETURN)',),
                 )
@@ -448,7 +448,7 @@ def _arguments_of_on_method(annotation: nodes.Annotation, report: Report) -> dic
             report(_given_twice(name, argument.name.span, arguments[name].span))
         else:
             arguments[name] = argument
-    arguments = {**misspelt, **arguments}  # the name has been reported, so a missing argument is not
+    arguments = {**misspelt, **arguments}  # a misspelt argument was reported, so it is not reported as missing
     if "class" not in arguments:
         report(
             Diagnostic(
@@ -471,7 +471,7 @@ def _given_twice(name: str, span: Span, first: Span) -> Diagnostic:
         f"`{name}` is given twice",
         Label(span, "again here"),
         (Label(first, "first here"),),
-        help=('several patterns are a list:  class=["a.B", "c.D"]',) if name == "class" else (),
+        help=('write several patterns as a list:  class=["a.B", "c.D"]',) if name == "class" else (),
     )
 
 
@@ -569,7 +569,7 @@ class _Written:
 
 
 _OUTSIDE = frozenset({Place.ENTRY, Place.RETURN, Place.THROW, Place.EXIT})
-_COMMON_LOCATIONS = 14  # messages name the first one of the table
+_COMMON_LOCATIONS = 14  # messages list only the first rows of the table
 
 
 def _locations(annotation: nodes.Annotation, argument: nodes.Argument | None, report: Report) -> _Located | None:
@@ -619,8 +619,8 @@ def _agreed(locations: list[_Written], part: Callable[[_Written], _Agreed | None
             report(
                 Diagnostic(
                     "BT111",
-                    "the locations of a list share their arguments",
-                    Label(location.span, "other arguments than the first"),
+                    "the locations of a list must have the same arguments",
+                    Label(location.span, "the arguments of the first location differ"),
                     (Label(with_selector[0].span, "the first"),),
                     help=("write a probe for each",),
                 )
@@ -630,7 +630,7 @@ def _agreed(locations: list[_Written], part: Callable[[_Written], _Agreed | None
 
 
 def _texts(part: Pattern | OperationPattern | None) -> object:
-    """The arguments as the script has them, from all their places."""
+    """The texts of the arguments, without their positions in the script."""
     if isinstance(part, OperationPattern):
         return _texts(part.owner), _texts(part.member), _texts(part.signature), part.lines
     return part.text if part is not None else None
@@ -746,7 +746,7 @@ def _arity(location: Location, accepted: tuple[str, ...]) -> str:
     if not accepted:
         return f"`{location.name}` takes no arguments"
     if not location.arguments:
-        return f"the arguments of `{location.name}` have names"
+        return f"the arguments of `{location.name}` must have names"
     count = len(location.arguments)
     unnamed = " without a name" if len(accepted) > count else ""
     return f"`{location.name}` takes at most {count} argument{'' if count == 1 else 's'}{unnamed}"

@@ -83,8 +83,8 @@ def bind(
 
 
 def warming(checked: Program) -> BoundProbe | None:
-    """A body for the agent's thread. It calls each function once that would otherwise load classes on threads of the
-    target; None: nothing does."""
+    """A body for the agent's thread. It calls once each function whose first call loads classes, so that threads of the
+    target do not load them. None if the script calls no such function."""
     for probe in checked.own:
         calls = (node for node in nodes.walk(probe.tree) if isinstance(node, nodes.Call))
         names = dict.fromkeys(call.function.text for call in calls if call.function.text in WARMED)
@@ -110,15 +110,15 @@ _AGENT_PLACES: dict[type[Attachment], Place] = {
 
 
 def _place(attachment: Attachment, shape: Shape | None) -> Place:
-    """The places of a bound body."""
+    """The place of a bound body."""
     if isinstance(attachment, MethodAttachment) and attachment.uncaught:
         return Place.UNCAUGHT
     return PLACE_OF_POINT[shape.point] if shape is not None else _AGENT_PLACES[type(attachment)]
 
 
 def _misfit(probe: Probe, shape: Shape) -> Diagnostic | None:
-    """Compares the parameters of the probe with those of the method. The planner chooses overloads by type; here their
-    numbers must be equal.
+    """Compares the parameters of the probe with those of the method. The planner chooses overloads by type. This
+    function only compares the numbers of parameters.
     """
     if probe.formals is None:
         return None

@@ -22,9 +22,9 @@ from btpy.model.types import LONG, Kind, Type, joined
 def type_bodies(checking: Checking) -> None:
     """Types every body. The types of maps and thread variables follow from the values that all bodies store in them.
 
-    A body that reads a map or such a variable shows the unit of the value, which is known only when all bodies are
-    typed. So such a body is typed here without reports, and again by :func:`type_readers`. Subscribers are typed where
-    their host says ``provide``.
+    A body that reads a map or a thread variable shows the unit of the value, which is known only when all bodies are
+    typed. Therefore this function types the body without reports, and :func:`type_readers` types it again. The body of
+    a subscriber is typed where its host says ``provide``.
     """
     sound = not checking.has_errors
     checking.readers = [
@@ -136,7 +136,7 @@ def _count_statements(tree: nodes.Probe, report: Report) -> None:
                 "BT406",
                 f"this probe has {len(counted)} statements",
                 Label(counted[MAX_STATEMENTS].span, f"number {MAX_STATEMENTS + 1}"),
-                notes=(f"a firing runs at most {MAX_STATEMENTS}",),
+                notes=(f"one firing can run at most {MAX_STATEMENTS}",),
             )
         )
 

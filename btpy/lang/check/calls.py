@@ -173,7 +173,7 @@ def _check_key(tree: nodes.Call) -> None:
     key = tree.arguments[0].value if tree.arguments else None
     if key is not None and not (isinstance(key, nodes.Literal) and isinstance(key.value, str)):
         name = tree.function.text
-        raise FaultError(Diagnostic("BT107", f"the key of `{name}` is a constant string", Label(key.span)))
+        raise FaultError(Diagnostic("BT107", f"the key of `{name}` must be a constant string", Label(key.span)))
 
 
 def check_place(context: Context, function: Function, span: Span) -> None:

@@ -1,8 +1,8 @@
 """Linked script → checked program.
 
 The check needs no JVM. It is a list of passes over one :class:`~btpy.lang.check.checking.Checking`. It types bodies for
-an unknown method, so it refuses only what is wrong in every method. :mod:`btpy.lang.check.binding` types a body for one
-method; an error found there is an error for that method alone.
+an unknown method, so it reports only faults that exist for every method. :mod:`btpy.lang.check.binding` types a body
+for one method; an error found there is an error for that method alone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PASSES: tuple[Callable[[Checking], None], ...] = (
     check_sending,
     type_uncalled,
 )
-"""The passes in order. Each reads the results of those before it. A pass reports what is wrong and goes on."""
+"""The passes in order. Each pass reads the results of the earlier passes. A pass reports faults and continues."""
 
 
 def check_source(
@@ -70,9 +70,9 @@ def check(
 ) -> Program:
     """The checked program; warnings are in it. Raises ``ScriptError`` with all errors and warnings.
 
-    ``earlier``: the program that the script extends. The script shares the maps and thread variables that its probes
-        use, and must use them with the same types. The script may redefine the maps and variables
-        that only removed probes used.
+    ``earlier``: the program that the script extends. Both share the maps and thread variables that the earlier probes
+    use, and the script must use them with the same types. The script may redefine the maps and variables that only
+    removed probes used.
     """
     shared = Shared.of(earlier)
     checking = Checking(

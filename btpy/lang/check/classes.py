@@ -12,8 +12,8 @@ from btpy.model.types import Type
 @dataclass(frozen=True, slots=True)
 class ClassFields:
     """Instance fields of a class and its superclasses, as far as they could be read. ``complete``: all fields could be
-    read. An object of exactly this class has no others. ``supertypes``: superclasses and interfaces, likewise.
-    ``final``: it has no subclasses. ``statics``: names of static fields.
+    read, so an object of exactly this class has no other fields. ``supertypes``: superclasses and interfaces, as far as
+    they could be read. ``final``: the class has no subclasses. ``statics``: names of static fields.
     """
 
     name: str

@@ -53,8 +53,9 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A call of a function of the script that is being inlined. ``result``: where ``return`` puts its value, None: it
-    returns none. ``is_statement``: the call is a separate statement, so ``skip()`` can end the firing."""
+    """A call of a function of the script that is being inlined. ``result``: the variable in which ``return`` puts its
+    value; None if the function returns no value. ``is_statement``: the call is a separate statement, so ``skip()`` can
+    end the firing."""
 
     function: nodes.Function
     result: Local | None

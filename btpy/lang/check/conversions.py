@@ -90,7 +90,7 @@ def may_be_number(type_: Type) -> bool:
 
 
 def unboxed(value: Expr) -> Expr:
-    """A number ready for an operator: a nullable one is unboxed (null is an error), anything dynamic stays a
+    """The operand of an operator. A nullable number is unboxed (null is an error). A value of unknown type stays a
     reference."""
     if value.type.nullable and value.type.is_numeric:
         plain = replace(value.type, nullable=False)
@@ -101,7 +101,8 @@ def unboxed(value: Expr) -> Expr:
 def convert(
     context: Context, value: Expr, target: Type, tree: nodes.Expression, where: str, declared: Span | None = None
 ) -> Expr:
-    """``value`` as a ``target``, or a fault that ``where`` needs another type."""
+    """``value`` in the type ``target``. Raises FaultError if that is impossible; its message says that ``where`` needs
+    another type."""
     source = value.type
     kind = target.kind
     if kind is Kind.ANY:

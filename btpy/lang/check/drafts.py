@@ -147,7 +147,7 @@ def _check_formals(tree: nodes.Probe, attached_probe: Attached, report: Report) 
         return
     if not isinstance(attached_probe.attachment, MethodAttachment):
         span = tree.formals[0].span.to(tree.formals[-1].span) if tree.formals else tree.span
-        report(Diagnostic("BT113", f"a probe at {attached_probe.places[0].value} has no parameters", Label(span)))
+        report(Diagnostic("BT113", f"a probe at {attached_probe.places[0].value} cannot have parameters", Label(span)))
         return
     formals_by_name: dict[str, nodes.Identifier] = {}
     for formal in tree.formals:

@@ -10,7 +10,8 @@ from pathlib import Path
 from btpy.dataclass import dataclass
 
 APPLICATION = "<app>"
-"""The class pattern of all classes that are not the JDK's, a framework's, a driver's, or generated."""
+"""The class pattern of the application: all classes except those of the JDK, of frameworks and drivers, and generated
+classes."""
 
 JDK = "jdk"
 """The section of the file with the classes of the JDK."""

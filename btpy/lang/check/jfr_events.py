@@ -171,7 +171,7 @@ def _check_fields(event: JfrEvent, arguments: Mapping[str, nodes.Argument]) -> N
         last = list(arguments.values())[MOST_FIELDS]
         raise FaultError(
             Diagnostic(
-                "BT223", f"an event has at most {MOST_FIELDS} values", Label(last.span, f"number {MOST_FIELDS + 1}")
+                "BT223", f"an event can have at most {MOST_FIELDS} values", Label(last.span, f"number {MOST_FIELDS + 1}")
             )
         )
 
@@ -194,7 +194,7 @@ def _described(event: JfrEvent) -> str:
 def _too_many(place: Span) -> Diagnostic:
     return Diagnostic(
         "BT223",
-        f"there are at most {MOST_EVENTS} types of JFR events",
+        f"there can be at most {MOST_EVENTS} types of JFR events",
         Label(place, f"number {MOST_EVENTS + 1}"),
-        help=("one type for several places has a field that tells them apart:  what=method",),
+        help=("use one type for several places, with a field that names the place:  what=method",),
     )

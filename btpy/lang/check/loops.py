@@ -38,7 +38,7 @@ def for_statement(context: Context, tree: nodes.For, block: Block) -> Statement:
         raise FaultError(
             Diagnostic(
                 "BT103",
-                "a loop gives an element, or a key and its value",
+                "a loop has one variable for an element, or two for a key and its value",
                 Label(tree.variables[2].span, "unexpected"),
             )
         )
@@ -129,9 +129,9 @@ def _limit(context: Context, tree: nodes.Expression) -> Expr:
         raise FaultError(
             Diagnostic(
                 "BT222",
-                f"a loop goes through 1 to {MAX_ELEMENTS} elements",
+                f"the limit of a loop must be from 1 to {MAX_ELEMENTS}",
                 Label(tree.span, "more than one firing may visit" if limit.value > 0 else "nothing"),
-                notes=("a firing runs on a thread of the traced program: its work is bounded",),
+                notes=("a firing runs on a thread of the traced program, so its work is limited",),
             )
         )
     return limit
@@ -152,7 +152,7 @@ def list_display(context: Context, tree: nodes.ListDisplay) -> Expr:
     elements: list[Expr] = []
     for element in tree.elements:
         if element.name is not None:
-            raise FaultError(Diagnostic("BT107", "elements of a list have no names", Label(element.name.span)))
+            raise FaultError(Diagnostic("BT107", "elements of a list cannot have names", Label(element.name.span)))
         if isinstance(element.value, nodes.Range):
             raise FaultError(
                 Diagnostic(

@@ -32,7 +32,7 @@ class DeclaredStorage:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredMap:
-    """``storage``: None if the declaration has none. ``tree``: the declaration."""
+    """``storage``: None if the declaration names no storage. ``tree``: the declaration."""
 
     keys: tuple[Type, ...]
     storage: DeclaredStorage | None
@@ -101,8 +101,8 @@ def _storage(name: nodes.Identifier, arguments: Sequence[nodes.Argument]) -> Dec
                 Label(name.span),
                 help=did_you_mean(storage, (LRU, FIXED, *AGGREGATIONS)),
                 notes=(
-                    "lru(keys): the key that was used least recently goes; fixed(keys): no new ones come",
-                    "or the name of an aggregation, as fixed: count(keys)",
+                    "lru(keys) forgets the key that was used least recently; fixed(keys) accepts no new keys",
+                    "or the name of an aggregation, for a map that accepts no new keys:  count(keys)",
                 ),
             )
         )

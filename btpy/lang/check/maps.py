@@ -110,7 +110,7 @@ def map_query(context: Context, call: nodes.Call, function: Function) -> Expr:
                 f"`{function.name}` does not exist at {misplaced[0].value}",
                 Label(call.function.span, "looks at all keys, too much work for a thread of the application"),
                 (context.location,) if context.location is not None else (),
-                help=("ask for it in a timer:  @OnTimer(1s) { … }",),
+                help=("call it in a timer:  @OnTimer(1s) { … }",),
             )
         )
     if queried_map is None:
@@ -171,10 +171,10 @@ def whole_map(context: Context, call: nodes.Call, function: Function) -> nodes.M
             Diagnostic(
                 "BT108",
                 f"`{function.name}` takes a whole map",
-                Label(reference.span, "one key of it"),
+                Label(reference.span, "this is one key"),
                 help=(
                     f"write {function.name}({map_title(reference.name)})",
-                    f"one key is removed by:  delete {reference.span.text}",
+                    f"to remove one key:  delete {reference.span.text}",
                 ),
             )
         )
@@ -358,7 +358,7 @@ def map_value(context: Context, tree: nodes.MapReference) -> Expr:
                 "BT204",
                 f"`{map_title(tree.name)}` has {counted(map_.keys, 'key')}, here {len(keys)}",
                 Label(tree.span),
-                help=(f"all of it is printed by:  print({map_title(tree.name)})",) if not keys else (),
+                help=(f"to print the whole map:  print({map_title(tree.name)})",) if not keys else (),
             )
         )
     return map_read(map_, keys, tree.span)
@@ -425,7 +425,7 @@ def _written(probe: program.Probe) -> Iterator[nodes.MapReference]:
 
 
 def _title(reference: nodes.MapReference, probe: str, declared: Container[str]) -> str:
-    """The title of a map as a probe of this name refers to it."""
+    """The title of a map to which a probe of this name refers."""
     library = probe.rpartition(".")[0] if reference.library is None else reference.library.text
     title = f"{library}.{reference.name}"
     return map_title(title if title in declared else reference.name)

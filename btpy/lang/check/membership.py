@@ -28,7 +28,7 @@ def membership(context: Context, tree: nodes.Membership) -> Expr:
     result: Expr | None = None
     for item in tree.container.elements:
         if item.name is not None:
-            raise FaultError(Diagnostic("BT107", "elements of a list have no names", Label(item.name.span)))
+            raise FaultError(Diagnostic("BT107", "elements of a list cannot have names", Label(item.name.span)))
         test = _one(context, tree, element, item.value)
         result = test if result is None else typed_tree.Logical(BOOLEAN, tree.span, "||", result, test)
     assert result is not None

@@ -233,7 +233,7 @@ def element_value(context: Context, tree: nodes.Index) -> Expr:
 
 _LISTS = ("java.util.List", "java.util.ArrayList", "java.util.LinkedList", "java.util.Collection")
 _CONTAINERS = ("java.util.", "java.lang.Iterable", "kotlin.collections.", "scala.collection.")
-"""The places of the classes whose elements a probe can reach, and their supertypes."""
+"""The beginnings of the names of the classes whose elements a probe can reach, and of their supertypes."""
 
 
 def _of_no_container(context: Context, value: Expr) -> ClassFields | None:
@@ -293,7 +293,7 @@ def method_call(context: Context, tree: nodes.MethodCall) -> Expr:
     arguments: list[Expr] = []
     for argument in tree.arguments:
         if argument.name is not None:
-            raise FaultError(Diagnostic("BT107", "arguments of a method have no names", Label(argument.name.span)))
+            raise FaultError(Diagnostic("BT107", "arguments of a method cannot have names", Label(argument.name.span)))
         arguments.append(typed_null(context.value(argument.value)))
     owner = "java.lang.String" if target.type.kind is Kind.STRING else target.type.class_name
     methods = allowed_methods(tree.method.text, len(arguments), context.permissions.allow)

@@ -311,7 +311,8 @@ def _match(context: Context, tree: nodes.Binary) -> Expr:
 
 
 def match(value: Expr, pattern: Expr, span: Span) -> Expr:
-    """Whether a string matches, null for null. A constant pattern is a glob or a /regex/, a computed one a glob."""
+    """Whether a string matches; null for null. A constant pattern is a glob or a /regex/. A computed pattern is a
+    glob."""
     nullable = BOOLEAN.or_null()
     text = pattern.value if isinstance(pattern, typed_tree.Constant) else None
     if not isinstance(text, str):
@@ -351,8 +352,8 @@ def _regex(text: str, span: Span) -> str:
 def _regrouped(tree: nodes.Binary, right: nodes.Expression) -> nodes.Expression | None:
     """``len(x) ?? 0 > 3`` as ``(len(x) ?? 0) > 3``, also before ``&&`` and ``||``; None in all other cases.
 
-    ``??`` binds weakest, so ``name =~ pattern ?? false`` means ``(name =~ pattern) ?? false``. But ``len(x) ?? 0 > 3``
-    would then compare two literals: the user means ``0`` as the default for null.
+    ``??`` binds weakest, so ``name =~ pattern ?? false`` means ``(name =~ pattern) ?? false``. But with this rule
+    ``len(x) ?? 0 > 3`` would compare two literals, while the user means ``0`` as the default for null.
     """
     if not isinstance(right, nodes.Binary) or _in_brackets(tree, right):
         return None
@@ -361,7 +362,7 @@ def _regrouped(tree: nodes.Binary, right: nodes.Expression) -> nodes.Expression 
         return None if left is None else replace(right, span=left.span.to(right.span), left=left)
     if right.operator.text not in _COMPARISONS or not isinstance(right.left, nodes.Literal):
         return None
-    if right.left.span.text[:1].isidentifier():  # a parameter of the script: the user means the comparison
+    if right.left.span.text[:1].isidentifier():  # after a parameter of the script, the user means the comparison
         return None
     value = replace(tree, span=tree.left.span.to(right.left.span), right=right.left)
     return replace(right, span=value.span.to(right.span), left=value)
@@ -418,7 +419,7 @@ def _where_there_is_one(context: Context, tree: nodes.Expression) -> Expr | None
 def join(
     context: Context, left: Expr, right: Expr, left_tree: nodes.Expression, right_tree: nodes.Expression
 ) -> tuple[Type, Expr, Expr]:
-    """The common type of two alternatives, and both converted to it."""
+    """The common type of two alternatives, and the two expressions converted to that type."""
     a, b = left.type, right.type
     if not a.is_reference and not b.is_reference:
         if a.is_numeric and b.is_numeric:

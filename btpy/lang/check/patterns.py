@@ -47,7 +47,7 @@ def check_pattern(pattern: Pattern, method: bool, report: Report) -> None:
 
 def check_signature(pattern: Pattern, report: Report) -> bool:
     """Whether ``return (parameters)`` can be read; reports its fault."""
-    short = pattern.span.text.startswith("(")  # after Class::method the return type is not written
+    short = pattern.span.text.startswith("(")  # a script writes no return type after Class::method
     if (converted := _of_descriptor(pattern.text.removeprefix("* ") if short else pattern.text)) is not None:
         replacement = "(" + converted.partition("(")[2] if short else f'"{converted}"'
         report(_with_fix(pattern, "types are written as in Java, not as a descriptor", replacement))
@@ -61,7 +61,7 @@ def check_signature(pattern: Pattern, report: Report) -> bool:
                 Label(pattern.span),
                 help=(
                     'return type and parameter types:  type="int (java.lang.String, *)"',
-                    "`*` is any type, `..` any more",
+                    "`*` is any type, `..` any further types",
                 ),
             )
         )
@@ -124,7 +124,7 @@ def _check_regex(pattern: Pattern, report: Report) -> None:
 
 
 def _with_fix(pattern: Pattern, problem: str, replacement: str) -> Diagnostic:
-    """``replacement``: the correction. If it begins with a quote or ``f"``, an editor can insert it there."""
+    """``replacement``: the correction. If the correction begins with a quote or ``f"``, an editor can put it there."""
     fixes = (
         (Fix(pattern.span, replacement),)
         if replacement.startswith(('"', 'f"', "(")) and '", ' not in replacement
@@ -157,7 +157,7 @@ def _slip_of_class(sign: str, name: str) -> tuple[str, str] | None:
         else name.split(",")
     )
     if len(alternatives) > 1 and all(_CLASS_NAME.fullmatch(spelling.strip()) for spelling in alternatives):
-        return "several patterns are a list", "[" + ", ".join(
+        return "write several patterns as a list", "[" + ", ".join(
             f'"{sign}{spelling.strip()}"' for spelling in alternatives
         ) + "]"
     if name.startswith("!"):
@@ -181,7 +181,7 @@ def _slip_of_class(sign: str, name: str) -> tuple[str, str] | None:
 def _slip_of_method(name: str) -> tuple[str, str] | None:
     alternatives = [spelling.strip() for spelling in name.split(",")]
     if len(alternatives) > 1 and all(_METHOD_NAME.fullmatch(spelling) for spelling in alternatives):
-        return "several patterns are a list", "[" + ", ".join(f'"{spelling}"' for spelling in alternatives) + "]"
+        return "write several patterns as a list", "[" + ", ".join(f'"{spelling}"' for spelling in alternatives) + "]"
     match = re.fullmatch(r"([^()]+)\(([^()]*)\)", name)
     if match is not None and _METHOD_NAME.fullmatch(match[1].strip()):
         plain = match[1].strip()

@@ -48,7 +48,7 @@ def print_values(context: Context, call: nodes.Call) -> Statement:
         raise FaultError(
             Diagnostic(
                 "BT107",
-                f"`{name.text}=` goes with a map only",
+                f"`{name.text}=` is possible only with a map",
                 Label(name.span),
                 help=(
                     foreign_names.OUTPUT_OPTIONS.get(name.text, 'named values are an event:  emit("name", key=value)'),
@@ -185,7 +185,7 @@ def named_arguments(arguments: Sequence[nodes.Argument], labels: dict[str, Span]
             suggestion = f"{name}={name}" if name.isidentifier() else f"name={name}"
             raise FaultError(
                 Diagnostic(
-                    "BT107", "values of an event have names", Label(argument.span), help=(f"write {suggestion}",)
+                    "BT107", "values of an event must have names", Label(argument.span), help=(f"write {suggestion}",)
                 )
             )
         label = argument.name.text
@@ -283,7 +283,7 @@ def emitted(
     name: str,
     options: tuple[tuple[str, object], ...] = (),
 ) -> Statement:
-    """The record. In a body that speculates, its first value is the id of the speculation."""
+    """The statement that writes a record. In a body that speculates, the first value is the id of the speculation."""
     for label, value in carried_values(context, call.span):
         if label not in record.labels:
             record.carry(value, label)
@@ -387,7 +387,7 @@ class Record:
 
     @property
     def labels(self) -> set[str]:
-        """The names of the values that have one."""
+        """The names of the values that have a name."""
         return {part.label for part in self._parts if isinstance(part, Slot) and part.label is not None}
 
     def carry(self, value: Expr, label: str) -> None:
@@ -396,7 +396,8 @@ class Record:
         self._values.append(value)
 
     def value(self, value: Expr, label: str | None) -> None:
-        """A value that the statement itself adds. Without a label it is sent, and not shown."""
+        """A value that the statement itself adds. The agent also sends a value without a label, but btpy does not show
+        it."""
         if label is not None:
             self._parts.append(Slot(len(self._values), value.type, label))
         self._values.append(value)
@@ -411,7 +412,7 @@ class Record:
             variable = None if formal else VARIABLES.get(tree.text)
             if variable is not None and isinstance(variable.source, SiteFact):
                 resolved = resolve(context, tree)
-                if isinstance(resolved, typed_tree.InputValue):  # the agent sends it, because no site determines it
+                if isinstance(resolved, typed_tree.InputValue):  # no site determines the value, so the agent sends it
                     self._parts.append(Slot(len(self._values), resolved.type, label, format_))
                     self._values.append(resolved)
                     return

@@ -118,7 +118,7 @@ def _arguments(annotation: nodes.Annotation) -> dict[str, nodes.Expression]:
             raise FaultError(
                 Diagnostic(
                     "BT107",
-                    f"the arguments of `@{rule.name}` have names",
+                    f"the arguments of `@{rule.name}` must have names",
                     Label(argument.span, "which one?"),
                     help=(_EXAMPLES[rule.name],),
                 )
@@ -168,7 +168,7 @@ def _sample(firing: Firing, annotation: nodes.Annotation) -> Firing:
                     "BT107",
                     "`rate` of `@Sample` must be a share of all hits, above 0 and at most 1",
                     Label(tree.span),
-                    help=("at most so many hits per second:  @Sample(max_rate=50)",),
+                    help=("at most this number of hits per second:  @Sample(max_rate=50)",),
                 )
             )
         number = float(value)

@@ -122,7 +122,7 @@ def scoped_value(context: Context, tree: nodes.ScopedVariable) -> Expr:
 
 def scoped_assign(context: Context, target: nodes.ScopedVariable, tree: nodes.Assign) -> Statement:
     if _is_fact(target):
-        help_ = ("a flow has other values of its own:  flow.name = …",)
+        help_ = ("a probe can set other values of a flow:  flow.name = …",)
         raise FaultError(
             Diagnostic("BT401", f"`flow.{target.name}` is read-only", Label(target.span, "counted by btpy"), help=help_)
         )

@@ -65,7 +65,7 @@ def _ends(context: Context) -> tuple[Point, ...]:
 
 
 def _is_certain(context: Context, call: nodes.Call) -> bool:
-    """Whether each activation writes its span; only then may it be the parent of others."""
+    """Whether each activation certainly writes its span. Only such a span may be the parent of other spans."""
     probe = context.probe
     if len(_ends(context)) < 2 or probe.sampling is not None or probe.limit != NO_LIMIT:
         return False

@@ -36,7 +36,7 @@ def declare_scoped(checking: Checking) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """One appearance of a map; ``definition`` where it is assigned."""
+    """One appearance of a map. ``definition``: None unless the script assigns to the map here."""
 
     reference: nodes.MapReference
     definition: Definition | None

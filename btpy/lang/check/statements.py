@@ -264,7 +264,7 @@ def _heap_dump(context: Context, function: Function, call: nodes.Call) -> Statem
         raise FaultError(
             Diagnostic(
                 "BT107",
-                "the file of a heap dump is a constant, absolute path that ends in .hprof",
+                "the file of a heap dump must be a constant, absolute path that ends in .hprof",
                 Label(file.span),
                 help=('heap_dump("/tmp/shop.hprof")',),
                 notes=("an existing file is never overwritten",),

@@ -45,7 +45,7 @@ def check_static(context: Context, call: nodes.Call) -> None:
     test, message = unnamed
     if not isinstance(message, nodes.Literal) or not isinstance(message.value, str):
         raise FaultError(
-            Diagnostic("BT201", "the message of `static_check` is a string", Label(message.span), notes=(_SYNOPSIS,))
+            Diagnostic("BT201", "the message of `static_check` must be a string", Label(message.span), notes=(_SYNOPSIS,))
         )
     try:
         holds = _constant(condition(context, test, "`static_check`"))
@@ -53,7 +53,7 @@ def check_static(context: Context, call: nodes.Call) -> None:
         raise FaultError(
             Diagnostic(
                 "BT107",
-                "`static_check` is about constants",
+                "the condition of `static_check` must be constant",
                 Label(wrong.node.span, "not known before the script runs"),
                 help=("parameters and literals can be checked",),
             )

@@ -1,7 +1,6 @@
-"""Static members. A body has no value that refers to them, so it cannot read or call them.
-
-The body would need a class loader to find the class by its name. And reading a static field or calling a static method
-can initialise the class, which runs application code at an unexpected moment.
+"""Static members. A body has no value that refers to a static member, so it cannot read or call one. It would need a
+class loader to find the class by its name. Also, the first read of a static field or call of a static method
+initialises the class, which runs application code at an unexpected moment.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def is_static(owner: str, tree: nodes.Field) -> Diagnostic:
     return Diagnostic(
         "BT213",
         f"`{name}` is a static field of `{owner}`",
-        Label(tree.name.span, "static: a body reads only what the traced method has"),
+        Label(tree.name.span, "static: a body reads only values of the traced method"),
         help=foreign_names.advice_for_name(owner.rpartition(".")[2])
         or (f"its value, where the program reads it:   {_scope(owner)}::* @get({owner}::{name}) {{ print(retval) }}",),
         notes=(by_name, _WHY) if name.isupper() else (_WHY,),

@@ -234,11 +234,11 @@ def _not_one_value(context: Context, name: str, span: Span) -> Diagnostic:
             "BT108",
             "`event` is all provided values, not one value",
             Label(span),
-            help=("one of them is event.name",),
+            help=("one of the values is event.name",),
             notes=("it has: " + quote(context.event or ()),),
         )
     if name == "flow":
-        works = "flow.id is its number, and null outside of a flow"
+        works = "flow.id is the number of the flow, and null outside of a flow"
         return Diagnostic("BT108", "`flow` is all values of a unit of work, not one value", Label(span), help=(works,))
     works = "print(targs) and targs[0] work"
     if name == "args":
@@ -500,7 +500,7 @@ def absent(context: Context, name: str, place: Place, span: Span, text: str) -> 
             "a value from entry can be used at exit:  entry(arg0)",
         )
     elif place in (Place.RETURN, Place.THROW) and name in ("retval", "exception"):
-        help_ = ("EXIT has both, one of them null:  location=EXIT",)
+        help_ = ("EXIT has `retval` and `exception`, one of them null:  location=EXIT",)
     elif place is Place.CALL_BEFORE and name in ("duration", "retval", "exception"):
         help_ = ("when the call has ended:  location=CALL(…, when=AFTER)",)
     elif place is Place.SYNC_ENTER_BEFORE and name == "duration":
@@ -593,7 +593,7 @@ def _parameter_names(context: Context) -> tuple[str, ...]:
 
 
 def stands_for_all(context: Context, tree: nodes.Expression) -> Variable | None:
-    """``args`` or ``targs``, where the expression is one of them."""
+    """The variable ``args`` or ``targs`` if the expression is one of the two; otherwise None."""
     if not isinstance(tree, nodes.Name) or tree.text not in ALL or context.find_local(tree.text) is not None:
         return None
     formal = any(formal.name == tree.text for formal in context.probe.formals or ())

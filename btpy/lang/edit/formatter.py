@@ -1,12 +1,12 @@
 """One layout for scripts. It keeps tokens and comments, and writes new blanks and line breaks.
 
-The author decides three things, all else is fixed: whether a short body stays on one line, where an expression in
-brackets breaks, and where (single) empty lines stand. Formatting twice changes nothing more, and the formatted text
-parses to the same tree; otherwise :func:`format_source` raises an error.
+The author decides whether a short body stays on one line, where an expression in brackets breaks, and where (single)
+empty lines stand. Everything else is fixed. A second formatting must change nothing, and the formatted text must parse
+to the same tree; otherwise :func:`format_source` raises an error.
 
 1. The parser's own tokens are read, with the comments that lie between them (``_tokens``).
 2. Each token gets its role in the script: it begins an item or a statement, it is the brace of a body, its ``=`` names
-   an argument … The semicolons of statements are dropped; the tokens that end one are marked instead
+   an argument … The semicolons of statements are dropped, and the last tokens of statements are marked instead
    (``_assign_parts``).
 3. The tokens are written, with the blanks and line breaks that their roles need (``_Writer``). If a one-line body is
    wider than ``WIDTH``, it is split over lines, and the text is written again.
@@ -38,7 +38,8 @@ _TIGHT_AFTER = frozenset(("LPAR", "LSQB", "DOT"))
 
 
 def format_source(source: Source) -> str:
-    """The formatted text of a script, with a newline at its end. Raises ``ScriptError``: it does not parse."""
+    """The formatted text of a script, with a newline at its end. Raises ``ScriptError`` if the script does not
+    parse."""
     old_tree = parser.parse(source)
     tokens = _tokens(source)
     _assign_parts(tokens)
@@ -247,7 +248,7 @@ def _part_in_line(
         case "LPAR":
             return _Part.TIGHT if before in _CALLED else _Part.PLAIN
         case "LSQB":
-            # `@m[k]` is a key of a map, `@m [k]` an element of what the map holds.
+            # `@m[k]` is the value of a key of a map, `@m [k]` is an element of the only value of a map.
             return _Part.TIGHT if before in _OPERAND_ENDS and before != "MAP" else _Part.PLAIN
         case "EQUALS":
             return _Part.TIGHT if openers and openers[-1].kind != "LBRACE" else _Part.PLAIN

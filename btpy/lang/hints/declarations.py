@@ -28,7 +28,7 @@ def btrace_state(failure: Failure) -> Diagnostic | None:
         f"all threads share maps, which need no declaration:  @{name[0].lower()}{name[1:]} += 1",
         "its values are printed at the end, and where a script calls print(@name)",
     )
-    advice = (f"write thread.{name} where it is used; it exists from its first assignment on",)
+    advice = (f"write thread.{name} where it is used; the variable exists from its first assignment on",)
     return Diagnostic(
         "BT011",
         f"`@{kind}` is BTrace's form",
@@ -63,12 +63,12 @@ def typed_variable(failure: Failure) -> Diagnostic | None:
     constructor = re.match(r"\s*=\s*new\s+\w*(Map|List|Set|Adder|Integer|Long)\b", failure.source.text[match.end() :])
     problem = rewritten("BT016", "a variable is made by `let`", place, replacement)
     if constructor is not None:
-        return replace(problem, help=(f"a probe makes no objects; a map needs none:  @{match[1]}[key] = …",), fixes=())
+        return replace(problem, help=(f"a probe creates no objects; a map exists without one:  @{match[1]}[key] = …",), fixes=())
     return problem
 
 
 def _name_of_map(name: str) -> str:
-    """Maps begin with a lower-case letter."""
+    """The name for a map, which begins with a lower-case letter."""
     return name.lower() if name.isupper() else name[0].lower() + name[1:]
 
 
@@ -155,7 +155,7 @@ def upper_case_map(failure: Failure) -> Diagnostic | None:
         "BT001",
         f"an annotation cannot stand here: `{match.group()}`",
         Label(span),
-        help=(f"maps start with a lower-case letter:  {fixed}",),
+        help=(f"the names of maps start with a lower-case letter:  {fixed}",),
         fixes=(Fix(span, fixed),),
     )
 

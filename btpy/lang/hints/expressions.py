@@ -62,7 +62,7 @@ def arrow(failure: Failure) -> Diagnostic | None:
             "BT016",
             "functions cannot be values",
             Label(place, "a lambda"),
-            help=("over a collection:  for x in items limit 20 { … }", "a test of all:  any(x in items: x.price > 3)"),
+            help=("over a collection:  for x in items limit 20 { … }", "a test of the elements:  any(x in items: x.price > 3)"),
         )
     return rewritten("BT016", "`->` is not an operator here", place, ".")
 
@@ -90,10 +90,10 @@ def cast(failure: Failure) -> Diagnostic | None:
     replacement = f"{operand[0]} as {_NUMBERS.get(type_[1], type_[1])}"
     return rewritten(
         "BT016",
-        "a cast follows its value",
+        "a cast must follow its value",
         place,
         replacement,
-        notes=("few values need a cast: btpy knows most types, and finds the others when the probe fires",),
+        notes=("few values need a cast: btpy knows most types, and finds the other types when the probe fires",),
     )
 
 
@@ -259,7 +259,7 @@ def braces_as_value(failure: Failure) -> Diagnostic | None:
             "BT016",
             "braces do not make a value",
             Label(failure.ahead(match.end())),
-            help=(f"several values are listed:  print({in_our_words(match[1])})",),
+            help=(f"list several values:  print({in_our_words(match[1])})",),
         )
     name = re.search(r"(?:let\s+)?@?(\w+)\s*=$", failure.before)
     braces = re.match(r"\{[^{}\n]*\}", failure.rest)
@@ -311,7 +311,7 @@ def method_reference(failure: Failure) -> Diagnostic | None:
         Label(Span(failure.source, start, failure.at + name.end()), "a method reference"),
         help=(
             "over a collection:  for x in items limit 20 { print(x) }",
-            "a test of all:  any(x in items: x.price > 3)",
+            "a test of the elements:  any(x in items: x.price > 3)",
         ),
     )
 

@@ -48,13 +48,13 @@ class Failure:
         return Span(self.source, self.at, self.at + length)
 
     def behind(self, length: int) -> Span:
-        """The last characters before the blanks before the place."""
+        """The last ``length`` characters before the place, without the blanks directly before it."""
         end = len(self.source.text[: self.at].rstrip())
         return Span(self.source, end - length, end)
 
 
 def rewritten(code: str, message: str, place: Span, replacement: str, notes: tuple[str, ...] = ()) -> Diagnostic:
-    """The replacement is known."""
+    """The diagnostic for a text whose replacement is known."""
     return Diagnostic(
         code, message, Label(place), help=(f"write {replacement}",), notes=notes, fixes=(Fix(place, replacement),)
     )

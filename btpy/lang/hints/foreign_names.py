@@ -39,9 +39,9 @@ OF_THREAD = {
 }
 """The replacement for ``thread.NAME`` if the script has no thread variable of that name."""
 
-_STACK = "the stack is stack(n), that of an exception stack(exception, n):  print(stack(8))"
+_STACK = "the stack is stack(n), the stack of an exception is stack(exception, n):  print(stack(8))"
 _NO_CAST = "values need no conversion:  print(arg0)"
-_MAPS = "keep it in a map:  @name[key] = …"
+_MAPS = "keep the values in a map:  @name[key] = …"
 _WAIT = "a probe cannot wait; do later work in a timer:  @OnTimer(5s) { … }"
 _LOOP = "a loop ends at its limit:  for x in items limit 10 { … }   or tests:  first(x in items: x.price > 3)"
 _SKIP = "skip() ends this firing; to skip the rest of an iteration write:  if … { … }"
@@ -57,7 +57,7 @@ FORMS = {
     **dict.fromkeys(("pass", "noop"), _EMPTY),
     "with": "a probe takes no locks and opens nothing; a value gets a name by:  let x = …",
     "assert": 'a test whose result is printed:  if arg0 == null { print("null") }',
-    **dict.fromkeys(("await", "async", "goto"), "a probe has no such statement"),
+    **dict.fromkeys(("await", "async", "goto"), "this statement does not exist in a probe"),
     **dict.fromkeys(("global", "nonlocal"), _SHARED),
     "yield": 'values leave a probe by print(value, …) or emit("name", key=value)',
     **dict.fromkeys(("import", "from"), "libraries are imported outside of probes:  import btpy.jdbc;"),
@@ -70,7 +70,7 @@ FORMS = {
     **dict.fromkeys(("Math", "math"), "there are + - * / %, c ? a : b, and the aggregations min, max, avg"),
     **dict.fromkeys(("String", "Strings"), 'text is built with f"{a} {b:>8}"; there are substr, lower, contains, …'),
     **dict.fromkeys(
-        ("BTraceUtils", "Sys", "Threads", "Reflective", "Aggregations"), "functions stand alone, as stack(8)"
+        ("BTraceUtils", "Sys", "Threads", "Reflective", "Aggregations"), "call functions without an object, such as stack(8)"
     ),
     **dict.fromkeys(
         ("LOG", "LOGGER", "log", "logger", "Log", "logging"), "print(value, …) writes a line, warn(value, …) to stderr"
@@ -182,7 +182,7 @@ FUNCTION_FORMS = {
     **dict.fromkeys(("abs", "fabs", "absolute"), "write x < 0 ? -x : x"),
     **dict.fromkeys(("sqrt", "pow", "log2", "round", "floor", "ceil"), "do this arithmetic where the output is read"),
     **dict.fromkeys(("newHashMap", "newAtomicInteger", "HashMap", "dict"), _MAPS),
-    **dict.fromkeys(("ksym", "usym", "kaddr", "uaddr", "reg", "signal", "override", "ntop"), "a JVM has no such thing"),
+    **dict.fromkeys(("ksym", "usym", "kaddr", "uaddr", "reg", "signal", "override", "ntop"), "a JVM has no counterpart"),
 }
 """Advice if there is no counterpart."""
 
@@ -344,7 +344,7 @@ OF_METHOD = {
     "target": "the object whose method runs is `self`",
     "lock": "the lock of a monitor is known at @sync",
 }
-"""The counterpart of the name of an operand, used at a location that is a whole method."""
+"""The counterpart of an operand's name that a script uses at a location of a whole method, such as @entry."""
 
 
 def advice_for_member(owner: str, member: str, argument: str = "array") -> tuple[str, ...]:

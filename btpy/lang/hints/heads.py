@@ -51,7 +51,7 @@ def btrace_parameter(failure: Failure) -> Diagnostic | None:
         return None
     if "AT_LOC" in failure.accepts:  # behind a point
         replacement = f"@{match.group()[1:].lower()}"
-        return rewritten("BT001", "a location behind a point is in lower case", failure.ahead(match.end()), replacement)
+        return rewritten("BT001", "a location behind a point must be in lower case", failure.ahead(match.end()), replacement)
     name = VARIABLES_OF_BTRACE[match.group()]
     return Diagnostic(
         "BT011",
@@ -184,7 +184,7 @@ def second_location(failure: Failure) -> Diagnostic | None:
     replacement = f'@OnMethod(class="{point[1]}", method="{point[2]}", location=[{", ".join(locations)}])'
     return Diagnostic(
         "BT001",
-        "a probe point has one location",
+        "a probe point can have only one location",
         Label(failure.ahead(second.end()), "the second"),
         help=("@exit covers both",) if both else (f"write {replacement}",),
     )
@@ -218,7 +218,7 @@ def formal(failure: Failure) -> Diagnostic | None:
     if colon is not None:
         place = Span(failure.source, start, failure.at + colon.end())
         replacement = f"{colon[1]} {name[1]}"
-        return rewritten("BT016", "the type stands before the name", place, replacement)
+        return rewritten("BT016", "the type must stand before the name", place, replacement)
     if failure.rest[:1] not in (",", ")"):
         return None
     return Diagnostic(
@@ -243,7 +243,7 @@ def item(failure: Failure) -> Diagnostic | None:
         names = [f"@{name}" for name in ANNOTATIONS if name.lower() == annotation[1].lower()]
         place = failure.ahead(annotation.end())
         if names:
-            return rewritten("BT001", "annotations start with an upper-case letter", place, names[0])
+            return rewritten("BT001", "the names of annotations start with an upper-case letter", place, names[0])
     option = re.match(r"--?[A-Za-z][\w-]*(?:[= ]\w+)?", failure.rest)
     if option is not None:
         return Diagnostic(
@@ -255,12 +255,12 @@ def item(failure: Failure) -> Diagnostic | None:
     apart = re.match(r"([+@]?[\w.$*]*[\w$*])\s+([\w$*<>]+)\s*(?=\{|@[a-z]|when\b)", failure.rest)
     if apart is not None and re.search(r"\.|^[A-Z]", apart[1]) and apart[2] != "probe":
         place = failure.ahead(apart.end(2))
-        return rewritten("BT001", "a probe point is written Class::method", place, f"{apart[1]}::{apart[2]}")
+        return rewritten("BT001", "write a probe point as Class::method", place, f"{apart[1]}::{apart[2]}")
     clause = re.match(r"([\w.$*]+):([\w$*]+):(entry|return)\b", failure.rest)
     if clause is not None:
         replacement = f"{clause[1]}::{clause[2]} @{clause[3]}"
         return rewritten(
-            "BT001", "a probe point is written Class::method @location", failure.ahead(clause.end()), replacement
+            "BT001", "write a probe point as Class::method @location", failure.ahead(clause.end()), replacement
         )
     point = _POINT.match(failure.rest)
     if point is not None:
@@ -269,7 +269,7 @@ def item(failure: Failure) -> Diagnostic | None:
         replacement = f"{point[1].strip('/').replace('/', '.')}::{point[2]}{types[1] if types is not None else ''}"
         place = failure.ahead(point.end(2) + (types.end() if types is not None else 0))
         return rewritten(
-            "BT001", "a probe point is written Class::method, with dots in the name of the class", place, replacement
+            "BT001", "write a probe point as Class::method, with dots in the name of the class", place, replacement
         )
     if re.match(r"\{|[a-z_]\w*\s*\(|@[a-z_]?\w*\s*(?:\[[^\]\n]*\]\s*)?[-+=]|(?:let|if|for|delete)\b", failure.rest):
         return Diagnostic(
@@ -288,7 +288,7 @@ def throws(failure: Failure) -> Diagnostic | None:
         return None
     return Diagnostic(
         "BT016",
-        "a probe point has no `throws`",
+        "a probe point cannot have `throws`",
         Label(failure.ahead(clause.end())),
         help=(f"where such an exception leaves the method:  … @throw({clause[1].split(',')[0]}) {{ … }}",),
     )
@@ -327,7 +327,7 @@ def modifiers(failure: Failure) -> Diagnostic | None:
     owner, name = re.split(r"::|#", method[2]) if re.search("::|#", method[2]) else method[2].rsplit(".", 1)
     return Diagnostic(
         "BT016",
-        "a probe point has no modifiers and no return type",
+        "a probe point cannot have modifiers or a return type",
         Label(Span(failure.source, start, start + len(method[1].rstrip()))),
         help=(f"write {owner}::{name} @entry {{ … }}",),
     )
@@ -344,7 +344,7 @@ def type_arguments(failure: Failure) -> Diagnostic | None:
     place = failure.ahead(inside.end())
     return Diagnostic(
         "BT016",
-        "types have no type arguments: class files do not keep them",
+        "types cannot have type arguments, because class files do not keep them",
         Label(place),
         help=(f"write {type_[1]}{' ' + name[1] if name is not None else ''}",),
         fixes=(Fix(place, ""),),
@@ -371,7 +371,7 @@ def head_of_java(failure: Failure) -> Diagnostic | None:
         assert dots is not None
         return Diagnostic(
             "BT016",
-            "further arguments are an array",
+            "further arguments must be an array",
             Label(failure.ahead(len(dots[1]))),
             help=(f"write {type_[1]}[] {dots[2]}",),
             fixes=(Fix(failure.ahead(len(dots[1])), "[]"),),
@@ -411,7 +411,7 @@ def second_point(failure: Failure) -> Diagnostic | None:
     one = len(classes) == 1 or len(methods) == 1
     return Diagnostic(
         "BT001",
-        "a probe has one point",
+        "a probe can have only one point",
         Label(failure.ahead(second.end()), "the second"),
         help=(f"write @OnMethod(class={written(classes)}, method={written(methods)}) {{ … }}",)
         if one
@@ -422,14 +422,14 @@ def second_point(failure: Failure) -> Diagnostic | None:
 def _flag(place: Span, letter: str, number: str) -> Diagnostic:
     """``Foo::bar -n 5``: a flag of a command"""
     replacement = {
-        "n": f"a probe that ends after so many hits:  @Limit(hits={number}), or --hits {number} at the command line",
-        "x": f"show gives the depth to which an object is printed:  print(show(arg0, {number}))",
+        "n": f"to end a probe after {number} hits:  @Limit(hits={number}), or --hits {number} at the command line",
+        "x": f"to print an object to a certain depth:  print(show(arg0, {number}))",
         "b": "before the method:  com.acme.Foo::bar @entry { … }",
         "e": "when an exception leaves the method:  com.acme.Foo::bar @throw { … }",
         "f": "when the method ends:  com.acme.Foo::bar @exit { … }",
         "s": "when the method returns:  com.acme.Foo::bar @return { … }",
-    }.get(letter, "flags stand at the command line, after the script:  btpy PID FILE.bt --for 30s")
-    return Diagnostic("BT016", "a script has no flags", Label(place), help=(replacement,))
+    }.get(letter, "write flags on the command line, after the script:  btpy PID FILE.bt --for 30s")
+    return Diagnostic("BT016", "a script cannot contain flags", Label(place), help=(replacement,))
 
 
 _LOCATION_WORDS = {
@@ -447,11 +447,11 @@ def location_word(failure: Failure) -> Diagnostic | None:
         return None
     clause = re.match(r":(entry|return)\b", failure.rest)
     if clause is not None and "AT_LOC" in failure.accepts:
-        return rewritten("BT001", "a location begins with `@`", failure.ahead(clause.end()), f"@{clause[1]}")
+        return rewritten("BT001", "a location must begin with `@`", failure.ahead(clause.end()), f"@{clause[1]}")
     location = re.match(r"(?:(?:AT|at|ON|on)\s+)?([A-Za-z]+)\b", failure.rest)
     if "AT_LOC" in failure.accepts and location is not None and location[1].upper() in _LOCATION_WORDS:
         place = failure.ahead(location.end())
-        return rewritten("BT001", "a location begins with `@`", place, _LOCATION_WORDS[location[1].upper()])
+        return rewritten("BT001", "a location must begin with `@`", place, _LOCATION_WORDS[location[1].upper()])
     operation = re.match(r"(?:AT|AFTER|at)\s+(LINE|INVOKE|CALL|READ|WRITE|SYNCHRONIZE)\s*([\w.$]*)", failure.rest)
     if "AT_LOC" in failure.accepts and operation is not None:
         owner, _, member = operation[2].rpartition(".")
@@ -460,7 +460,7 @@ def location_word(failure: Failure) -> Diagnostic | None:
         after = "when=AFTER" if operation[0].startswith("AFTER") and short in ("call", "sync") else ""
         inside = ", ".join(filter(None, ("" if short == "sync" else argument, after)))
         replacement = f"@{short}" + (f"({inside})" if inside else "")
-        return rewritten("BT001", "a location begins with `@`", failure.ahead(operation.end()), replacement)
+        return rewritten("BT001", "a location must begin with `@`", failure.ahead(operation.end()), replacement)
     bound = re.match(r"BIND\s+(\w+)\s*(?::\s*[\w.$]+\s*)?=\s*([^\s{};]+)?", failure.rest)
     if bound is not None:
         place = failure.ahead(bound.end())
@@ -517,7 +517,7 @@ def probe_without_annotation(failure: Failure) -> Diagnostic | None:
     if point is not None:
         return Diagnostic(
             "BT016",
-            "a probe point stands without `probe`",
+            "a probe point must stand without `probe`",
             Label(failure.ahead(len("probe"))),
             help=(f"write {point[1]} {{ … }}; a name follows it:  {point[1]} as name {{ … }}",),
         )

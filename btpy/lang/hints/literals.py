@@ -98,13 +98,13 @@ def unit(failure: Failure) -> Diagnostic | None:
     word = re.match(r"[A-Za-zµ]+\b", failure.rest)
     if apart is not None and word is not None and (word[0] in UNITS or word[0] in _UNITS_ELSEWHERE):
         place = Span(failure.source, failure.at - len(apart[0]), failure.at + word.end())
-        return _misspelt(place, "a unit follows its number without a blank", apart[1], word[0])
+        return _misspelt(place, "a unit must follow its number without a blank", apart[1], word[0])
     match = re.match(r"(\d[\d_]*(?:\.\d+)?)([A-Za-zµ]+)\b", failure.rest)
     if match is None:
         return None
     place = failure.ahead(match.end())
     if "IDENT" in failure.accepts and "INT" not in failure.accepts and not before.endswith("."):
-        return Diagnostic("BT001", "a name does not begin with a digit", Label(place))
+        return Diagnostic("BT001", "a name cannot begin with a digit", Label(place))
     if match[2] in ("L", "l", "f", "F", "D"):
         number_match = re.search(r"\d[\d_]*\.$", before)  # 1.5f is read as 1. and 5f
         number = (number_match[0] if number_match else "") + match[1]
@@ -112,7 +112,7 @@ def unit(failure: Failure) -> Diagnostic | None:
             failure.source, failure.at - (len(number_match[0]) if number_match else 0), failure.at + match.end()
         )
         replacement = f"{number} as long" if match[2] in "Ll" else number
-        return rewritten("BT016", "numbers have no suffix", place, replacement)
+        return rewritten("BT016", "numbers cannot have a suffix", place, replacement)
     return _misspelt(place, f"unknown unit `{match[2]}`", match[1], match[2])
 
 
@@ -132,7 +132,7 @@ def block_of_text(failure: Failure) -> Diagnostic | None:
     start = failure.behind(2).start
     return Diagnostic(
         "BT016",
-        "a text has one quote at each end",
+        "a text must have one quote at each end",
         Label(Span(failure.source, start, start + 3)),
         help=('write "…"; a new line in a text is  \\n',),
     )
@@ -147,7 +147,7 @@ def prefix_of_text(failure: Failure) -> Diagnostic | None:
     note = ("a backslash in a text is written twice; a regular expression is  /…/",) if "r" in prefix[1].lower() else ()
     return Diagnostic(
         "BT016",
-        f"a text has no `{prefix[1]}` before it",
+        f"a text cannot have `{prefix[1]}` before it",
         Label(place),
         help=("leave it out", *note),
         fixes=(Fix(place, ""),),
@@ -181,7 +181,7 @@ def conversion(failure: Failure) -> Diagnostic | None:
         return None
     return Diagnostic(
         "BT016",
-        "values in an f-string have no conversion",
+        "values in an f-string cannot have a conversion",
         Label(failure.ahead(2)),
         help=("leave it out; to print all of an object:  print(show(arg0))",),
         fixes=(Fix(failure.ahead(2), ""),),

@@ -68,7 +68,7 @@ def dollar_of_a_variable(failure: Failure) -> Diagnostic | None:
     name = re.match(r"\$([A-Za-z_]\w*)", failure.rest)
     if name is None or not re.search(r"(?<![\w.$@])(?:let|for)$", failure.before):
         return None
-    return rewritten("BT016", "`$` belongs to names of the traced method", failure.ahead(name.end()), name[1])
+    return rewritten("BT016", "`$` is only for names of the traced method", failure.ahead(name.end()), name[1])
 
 
 def positional(failure: Failure) -> Diagnostic | None:
@@ -127,7 +127,7 @@ def called_map(failure: Failure) -> Diagnostic | None:
             "BT016",
             "this is OGNL's form of a static member",
             Label(span),
-            help=(*helps, "static methods are not called; the result of a method is `retval` at @return"),
+            help=(*helps, "a probe cannot call static methods; the result of a method is `retval` at @return"),
         )
     name = re.search(r"@([a-z_]\w*)$", failure.before)
     if name is None or not failure.rest.startswith("("):

@@ -536,7 +536,7 @@ _LINES_OF_COMMENT = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 
 
 def recognise(source: Source) -> Diagnostic | None:
-    """The answer to a script that is written for another tracer; None if it is not."""
+    """The diagnostic for a script that is written for another tracer; None for other scripts."""
     text = _COMMENTS.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source.text)
     for tool in _TOOLS:
         if tool.anywhere:
@@ -558,7 +558,7 @@ def recognise(source: Source) -> Diagnostic | None:
 
 
 def _help(table: str) -> tuple[str, ...]:
-    return (f"how the forms that it uses are written here:\n{table}",) if table else ()
+    return (f"the counterparts of its forms in btpy:\n{table}",) if table else ()
 
 
 def _table(text: str, forms: tuple[Form, ...]) -> str:

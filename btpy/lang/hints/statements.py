@@ -26,7 +26,7 @@ def for_each(failure: Failure) -> Diagnostic | None:
     replacement = f"{loop[1]} in {loop[2]}" if not loop[2].startswith("@") else f"key, value in {loop[2]} limit 100"
     return Diagnostic(
         "BT016",
-        "a loop has no brackets",
+        "a loop must have no brackets",
         Label(place),
         help=(f"write for {replacement}",),
         fixes=(Fix(place, replacement),),
@@ -36,7 +36,7 @@ def for_each(failure: Failure) -> Diagnostic | None:
 _BLOCKS_OF_OTHERS = {
     "unroll": "numbers from a to b:  for i in 1..{0} {{ … }}",
     "repeat": "numbers from a to b:  for i in 1..{0} {{ … }}",
-    "synchronized": "a probe takes no locks: maps and thread variables need none",
+    "synchronized": "a probe takes no locks: maps and thread variables need no lock",
     "with": FORMS["with"],
 }
 
@@ -124,7 +124,7 @@ def _condition_behind(failure: Failure) -> Diagnostic | None:
     condition = expression_in_our_words(word[2])
     return Diagnostic(
         "BT016",
-        "a condition stands before its statement",
+        "a condition must stand before its statement",
         Label(failure.ahead(len(word[1]))),
         help=(f"write if {condition if word[1] == 'if' else f'!({condition})'} {{ {statement} }}",),
     )
@@ -137,7 +137,7 @@ def body_without_braces(failure: Failure) -> Diagnostic | None:
         return None
     return Diagnostic(
         "BT001",
-        "a body is in braces",
+        "a body must be in braces",
         Label(failure.span, BRACE_EXPECTED),
         help=("a probe is:  com.acme.Foo::bar @return when duration > 10ms { print(arg0) }",),
     )
@@ -293,7 +293,7 @@ def delete_of_a_name(failure: Failure) -> Diagnostic | None:
     replacement = f"delete @{name[1]}{name[2]}" if name[2] else f"clear(@{name[1]})"
     return Diagnostic(
         "BT016",
-        "a map has an @ before its name",
+        "a map must have an @ before its name",
         Label(failure.ahead(name.end())),
         help=(f"write {replacement}", *(() if name[2] else (f"one key:  delete @{name[1]}[key]",))),
     )

@@ -15,7 +15,7 @@ _PROBES = (nodes.Probe, nodes.PointProbe)
 def excerpt(script: Source, text: str, *, using: bool = False) -> str:
     """``text`` with the parts of the earlier script that it may use: imports, parameters, functions, maps and settings.
     A text with declarations of its own is returned unchanged. ``using``: keep ``use``, which also activates the probes
-    of a library; otherwise import names only. Raises ScriptError where one of the two does not parse.
+    of a library; otherwise import names only. Raises ScriptError if the text or the script does not parse.
     """
     items = parser.parse(Source(script.name, text)).items
     if not all(isinstance(item, _PROBES) for item in items):
@@ -50,7 +50,7 @@ def settled(script: Source, arguments: Mapping[str, str]) -> str:
 
 
 def joined(scripts: Iterable[str]) -> str:
-    """Joins scripts. Identical declarations appear once. Raises ScriptError where one does not parse."""
+    """Joins scripts. Identical declarations appear once. Raises ScriptError if one of the scripts does not parse."""
     declaration_texts: set[str] = set()
     texts: list[str] = []
     for text in scripts:

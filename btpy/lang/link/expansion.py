@@ -11,8 +11,8 @@ from btpy.model.source import Source
 
 def expand_source(source: Source) -> str:
     """The script with each ``Class::method @location`` as the ``@OnMethod(…)`` that it becomes, each ``@Outermost`` as
-    the condition that it adds, and each ``@Span`` as the statement, formatted. Raises ``ScriptError``: it does not
-    parse."""
+    the condition that it adds, and each ``@Span`` as the statement, formatted. Raises ``ScriptError`` if the script
+    does not parse."""
     script = parser.parse(source)
     text = source.text
     for item in reversed(script.items):

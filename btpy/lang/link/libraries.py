@@ -1,7 +1,7 @@
 """The search path for libraries: the directory of the importing file, the directories of ``-I`` and ``$BTPY_PATH``, the
 user's own directory (``~/.config/btpy/probes``), and the libraries that come with btpy. ``btpy.name`` means only the
-libraries that come with btpy. A name on the command line means a library that comes with btpy first, and never a file
-of the working directory.
+libraries that come with btpy. btpy looks for a name on the command line first among the libraries that come with btpy,
+and never in the working directory.
 
 A probe runs inside other people's programs, so a library that another user may have written is refused
 (:mod:`btpy.files`).
@@ -43,7 +43,7 @@ class NoLibrary(LibraryError):
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A file of a search path; ``name`` is what an ``import`` says."""
+    """A file of a search path; ``name``: the name in an ``import``."""
 
     name: str
     path: Path
@@ -62,8 +62,8 @@ def is_name(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Libraries:
-    """A search path: ``directories`` in order; ``packaged`` comes last. ``texts``: saved contents of files; then only
-    these files exist.
+    """A search path: ``directories`` in order; ``packaged`` comes last. ``texts``: saved contents of files. If they are
+    given, no other files exist.
     """
 
     directories: tuple[Path, ...] = ()
@@ -124,7 +124,8 @@ class Libraries:
         return read(path, own=self.packaged.resolve() in path.parents)
 
     def all(self) -> list[Library]:
-        """Every library of the search path by name. The first of each name wins; those that come with btpy are last."""
+        """Every library of the search path by name. If several libraries have one name, the first counts. The libraries
+        that come with btpy are last."""
         paths: dict[str, Path] = {}
         for directory in self.directories:
             for name, path in _listed(directory):

@@ -1,6 +1,7 @@
 """A script and its libraries → one script, with names resolved and parameters replaced by their values.
 
-1. The files are read, importers before what they import; a cycle is an error. A file is one module, however often it is
+1. The linker reads the files, importers before imported files; a cycle is an error. A file is one module, however often
+   it is
    imported.
 2. Each module's parameters get their values: from the command line, or from the ``import``.
 3. Names are settled. A parameter becomes a literal. Declarations of a library get its name as a prefix:
@@ -118,7 +119,7 @@ def parameters(source: Source) -> tuple[Parameter, ...]:
 
 @dataclass(slots=True, eq=False)
 class _Module:
-    """One file. ``imports``: by alias; None: the library could not be read, and all of its names are accepted.
+    """One file. ``imports``: by alias; None if the library could not be read, so that all names in it are accepted.
     ``given``: the values that imports give its parameters, with their places."""
 
     prefix: str
@@ -151,7 +152,7 @@ class _Linker:
         self._arguments = arguments
         self._diagnostics: list[Diagnostic] = []
         self._modules: dict[Path, _Module | None] = {}  # None: it could not be read
-        self._order: list[_Module] = []  # importers before what they import
+        self._order: list[_Module] = []  # importers before imported files
         self._imports: list[tuple[Source, Span]] = []
         self._end = 0
         self._prefixes: set[str] = set()
@@ -284,7 +285,7 @@ class _Linker:
             if isinstance(declaration, nodes.Config):
                 self._report(
                     "BT116",
-                    "a library has no settings",
+                    "a library cannot have settings",
                     Span(source, declaration.span.start, declaration.span.start + len("config")),
                     ("settings belong to the script; a library takes parameters:  param name = 5;",),
                 )
@@ -528,7 +529,7 @@ class _Resolver:
         match tree:
             case nodes.Name():
                 return self._name(tree)
-            case nodes.Field(target=nodes.Name(text="flow")):  # one for all libraries, unlike other variables
+            case nodes.Field(target=nodes.Name(text="flow")):  # all libraries share the variables of a flow, unlike other variables
                 return nodes.ScopedVariable(tree.span, tree.name.text, Scope.FLOW, None)
             case nodes.Field(target=nodes.Name(text=name)) if name in self._module.imports:
                 return self._member(tree, name)

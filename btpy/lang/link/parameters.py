@@ -62,7 +62,7 @@ def declared(item: nodes.ScriptParameter, diagnostics: list[Diagnostic]) -> Para
                 "BT107",
                 f"the default of `{name}` is not a constant",
                 Label(item.default.span),
-                help=("a default is a literal:  " + ", ".join(dict.fromkeys(_EXAMPLES.values())),),
+                help=("a default must be a literal:  " + ", ".join(dict.fromkeys(_EXAMPLES.values())),),
             )
         )
         return None
@@ -147,7 +147,7 @@ def _calculated(tree: nodes.Binary) -> Literal | None:
 
 
 def _kind_of_result(left: LiteralKind, sign: str, right: LiteralKind) -> LiteralKind | None:
-    """None: the units do not match."""
+    """The kind of the result of an operation; None if the units do not match."""
     measured = [kind for kind in (left, right) if kind in _QUANTITIES]
     if not measured:
         return LiteralKind.FLOAT if LiteralKind.FLOAT in (left, right) else LiteralKind.INTEGER
@@ -176,7 +176,7 @@ _CALCULATIONS: dict[str, Callable[[int | float, int | float], int | float]] = {
 
 
 def converted(type_: str, literal: Literal) -> Value:
-    """The value of a literal as one of the type of a parameter. Raises :class:`Mistyped`."""
+    """The value of a literal, converted to the type of a parameter. Raises :class:`Mistyped`."""
     value = literal.value
     kind = KIND_OF_TYPE[type_]
     if value is not None and literal.kind is kind and type_ not in _RANGES:

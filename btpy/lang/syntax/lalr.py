@@ -1,13 +1,15 @@
 """The tables that Lark computes from the grammar, run without Lark.
 
 Importing Lark, loading its tables and compiling a lexer for each of its states takes longer than all other work between
-a script and its handlers. And its parse trees would be visited only once, to create the syntax tree. So Lark computes
-the tables when the package is built (:mod:`btpy.lang.syntax.tables`). Here they are run, by Lark's rules:
+a script and its handlers. And its parse trees would be visited only once, to create the syntax tree. Therefore Lark
+computes the tables when the package is built (:mod:`btpy.lang.syntax.tables`), and this module runs the tables, by
+Lark's rules:
 
 1. *Contextual lexer.* The lexer looks for a terminal only if the state of the parser has an action for it. One pattern
-   of all terminals serves most states: if the state accepts the terminal that it finds, the pattern of that state would
-   have found the same. Otherwise the pattern of the state decides; also where class names are possible, because class
-   names look like expressions. Each pattern begins with the ignored text, so one match gives one token.
+   of all terminals serves most states: if the state accepts the terminal that the pattern finds, the pattern of that
+   state would have found the same terminal. Otherwise the pattern of the state decides. It also decides where class
+   names are possible, because class names look like expressions. Each pattern begins with the ignored text, so one
+   match gives one token.
 2. *LALR(1).* Shift, or reduce by a rule. Reductions of a ``?rule`` with one child change nothing but the state (an
    operand passes fifteen levels of precedence), so they are computed once for each state and then looked up.
 3. *Shape* of Lark's trees: literal tokens of the grammar are dropped, ``_rules`` become part of their parent, and an
@@ -43,8 +45,8 @@ class Token(NamedTuple):
 class UnexpectedText(Exception):
     """The text between ``start`` and ``end`` is not possible here. ``terminal``: the terminal that it would be at
     another place, "" if none;
-    ``accepts``: terminals that are possible here; ``state``: the same for texts that fail at the same place of the
-    grammar."""
+    ``accepts``: terminals that are possible here; ``state``: a number that is equal for texts that fail at the same
+    place of the grammar."""
 
     def __init__(self, terminal: str, start: int, end: int, accepts: frozenset[str], state: tuple[int, int]) -> None:
         super().__init__(terminal, start)

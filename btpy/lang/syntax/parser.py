@@ -3,11 +3,12 @@
 1. The whole text is parsed (``lalr``), and its parts become the classes of ``nodes`` (``reductions``). If that fails
    and it is a script for another tracer, the answer is its translation (``hints.other_tools``).
 2. Else a scanner of brackets, quotes and comments splits the text into top-level items and finds brackets and quotes
-   that are never closed: unlike the parser, it still knows where they were opened (``scanner``). Each item without a
-   scanner error is parsed on its own, so that every item reports its own first error, and no error follows from another
-   item.
-3. An error of the parser is explained by the first of: a table of known errors (``hints.known_errors``), examples of
-   faulty text that end in the same state of the parser, the list of possible terminals.
+   that are never closed. Unlike the parser, the scanner still knows where they were opened (``scanner``). Each item
+   without a scanner error is parsed on its own, so that every item reports its own first error, and no error follows
+   from another item.
+3. Three sources explain an error of the parser, and the first that has an explanation counts: a table of known errors
+   (``hints.known_errors``), examples of faulty text that end in the same state of the parser, the list of possible
+   terminals.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _FORMAT = re.compile(
 
 Parts = list[Any]
 Read = Callable[[int, int], tuple[Any, list[Diagnostic]]]
-"""The expression between two offsets (None if it is none), and its errors."""
+"""The expression between two offsets (None if the text is not an expression), and its errors."""
 
 _OPEN = object()
 """The value of ``..`` at the end of a parameter list."""

@@ -184,7 +184,7 @@ def _is_probe(text: str, start: int) -> bool:
 
 
 COMMENT_MEANT = {
-    "//": ("a quotient is a / b; of whole numbers it is a whole number",),
+    "//": ("a quotient is a / b; the quotient of whole numbers is a whole number",),
     "#": ("leave the # out:  arg0.name, self.name", "the time that the method took is `duration`"),
 }
 
@@ -249,7 +249,7 @@ def _values_in_braces(source: Source, at: int, values: re.Match[str]) -> Diagnos
         "BT016",
         "braces do not make a value",
         Label(Span(source, at, values.end())),
-        help=(f"several values are listed:  print({in_our_words(values[1])})",),
+        help=(f"list several values:  print({in_our_words(values[1])})",),
     )
 
 
@@ -289,9 +289,9 @@ def _brace_fault(source: Source, start: int, end: int) -> Diagnostic:
             if opener is not None and ":" in source.text[opener:at]:
                 return Diagnostic(
                     "BT010",
-                    "the format of a value is a constant",
+                    "the format of a value must be a constant",
                     Label(Span(source, at, at + 1)),
-                    help=('a width that is computed:  printf("%*s", width, value)',),
+                    help=('for a computed width:  printf("%*s", width, value)',),
                 )
             if opener is not None:
                 break
