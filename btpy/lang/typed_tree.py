@@ -23,9 +23,9 @@ from btpy.model.types import Type
 class Shape:
     """The inputs that one matched method offers a probe at one location: the key under which bound probes are shared.
 
-    ``parameters`` are types of the declared parameters (no receiver); ``names`` their source names or None. ``point``
-    is the concrete location: an EXIT probe is bound once for RETURN and once for THROW. ``in_jdk``: the method is one
-    that btpy's own run-time code may call, so the handler must always be guarded against re-entrance.
+    ``parameters`` are types of the declared parameters (no receiver); ``names`` are the source names of the parameters,
+    or None. ``point`` is the concrete location: an EXIT probe is bound once for RETURN and once for THROW. ``in_jdk``:
+    the method is one that btpy's own run-time code may call, so the handler must always be guarded against re-entrance.
     """
 
     point: Point
@@ -54,10 +54,11 @@ class OperationShape:
     """The inputs of the operation at a point inside the method; None at ENTRY, RETURN and THROW.
 
     At CALL_* ``RETVAL`` is the result of the call, ``EXCEPTION`` the exception that it threw, and ``DURATION`` its
-    time; at FIELD_GET, ARRAY_GET and INSTANCEOF ``RETVAL`` is the result of the operation; at RAISE and CATCH
-    ``EXCEPTION`` is the throwable; at LINE ``DURATION`` is the time since the method was entered, at SYNC_ENTER the
-    time needed to enter. Entering the monitor of a synchronized method cannot be timed: the planner omits a probe with
-    this input there, and reports it. Descriptors are erased.
+    time. At FIELD_GET, ARRAY_GET and INSTANCEOF ``RETVAL`` is the result of the operation. At RAISE and CATCH
+    ``EXCEPTION`` is the throwable. At LINE ``DURATION`` is the time since the method was entered. At SYNC_ENTER
+    ``DURATION`` is the time needed to enter the monitor. btpy cannot measure this time for the monitor of a
+    synchronized method, so the planner omits a probe with this input at such a method, and reports it. Descriptors are
+    erased.
     """
 
     target: Type | None  # None: a static call or field
@@ -168,10 +169,10 @@ class Unary(Node):
 class Binary(Node):
     """Arithmetic, bits, shifts, comparison (``+ - * / % & | ^ << >> >>> == != < <= > >=``).
 
-    Operands have one common JVM type (conversions are explicit), except that shifts take an INT on the right; or both
-    are references: then ``==`` and ``!=`` compare strings and boxes by value, an enum with a string by constant name
-    and other objects by identity, and all other operators are evaluated at run time (``btpy.runtime.Dynamic``), where
-    null is an error.
+    Operands have one common JVM type (conversions are explicit), except that shifts take an INT on the right. If both
+    operands are references, ``==`` and ``!=`` compare strings and boxes by value, an enum with a string by constant
+    name and other objects by identity. All other operators on references are evaluated at run time
+    (``btpy.runtime.Dynamic``), where null is an error.
     """
 
     operator: str
@@ -197,7 +198,7 @@ class Conditional(Node):
 
 @dataclass(frozen=True, slots=True)
 class Coalesce(Node):
-    """``left ?? right``: both are references or converted to the node's type."""
+    """``left ?? right``. Both operands are references, or they are converted to the node's type."""
 
     left: Expr
     right: Expr
@@ -287,7 +288,7 @@ class MapQuery(Node):
 
 @dataclass(frozen=True, slots=True)
 class ScopedValue(Node):
-    """``thread.x`` or ``state(object).x``: the value of this thread or of ``of``, or null if it has none."""
+    """``thread.x`` or ``state(object).x``: the value of this thread or of the object ``of``; null without a value."""
 
     variable: ScopedVariable
     of: Expr | None = None
@@ -359,8 +360,8 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class ForEach:
-    """``for x in container`` and ``for key, value in container``. ``limit`` (INT) None: 100 elements. If there are
-    more, an error is counted.
+    """``for x in container`` and ``for key, value in container``. If ``limit`` (INT) is None, it visits 100 elements.
+    If there are more elements, an error is counted.
     """
 
     span: Span
@@ -372,8 +373,8 @@ class ForEach:
 
 @dataclass(frozen=True, slots=True)
 class ForRange:
-    """``for i in first .. last``, both included; LONG, or all INT. ``limit`` (INT) None: until the limit on statements
-    is reached.
+    """``for i in first .. last``, including the two bounds. All numbers are LONG, or all are INT. If ``limit`` (INT) is
+    None, the loop runs until the limit on statements is reached.
     """
 
     span: Span
@@ -420,7 +421,7 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class MapView:
-    """A map with the way to show it; ``flush``: showing it empties it."""
+    """A map with the way to show it. ``flush``: the agent empties the map when it is shown."""
 
     map: int
     flush: bool
@@ -457,8 +458,8 @@ class PrintFacts:
 
 @dataclass(frozen=True, slots=True)
 class WriteJfr:
-    """``jfr(name, …)``; ``values``: one for each field, converted to its type. They are evaluated only if a recording
-    has the event enabled."""
+    """``jfr(name, …)``; ``values``: one value for each field, converted to the type of the field. They are evaluated
+    only if a recording has the event enabled."""
 
     event: JfrEvent
     values: tuple[Expr, ...]

@@ -56,7 +56,8 @@ def checked(
 
 
 def _unfit(program: Program, target: LiveTarget | None) -> list[Diagnostic]:
-    """They become warnings, because the script may be for another JVM, or for later."""
+    """The reasons why probes do not fit the target. They become warnings, because the script may be for another JVM, or
+    for later."""
     session = None if target is None else target.session
     try:
         diagnostics = [] if session is None else session.scripts.unfit(program)

@@ -55,14 +55,14 @@ _KINDS = {
 
 
 class Server:
-    """``target``: pid or name of a JVM; None: there is none."""
+    """``target``: pid or name of a JVM; None if the editor has named no JVM."""
 
     def __init__(self, target: str | None, libraries: Libraries, permissions: Permissions) -> None:
         self._libraries = libraries
         self._permissions = permissions
         self._target = None if target is None else LiveTarget(target, permissions, self._tell)
-        self._checked: dict[str, Checked] = {}  # the latest of each document
-        self._right: dict[str, Program] = {}  # the latest without errors
+        self._checked: dict[str, Checked] = {}  # the latest version of each document
+        self._right: dict[str, Program] = {}  # the latest version without errors
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asked_to_end = False
         self._lsp = lsp = LanguageServer("btpy", version())

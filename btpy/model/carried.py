@@ -45,7 +45,7 @@ def carried(texts: Iterable[str], source: str = "--with") -> tuple[Carried, ...]
     parts = [part.strip() for text in texts for part in text.split(",")]
     distinct = tuple(dict.fromkeys(_parsed(part, source) for part in parts))
     if len(distinct) > MOST:
-        raise UsageError(f"{source} names {len(distinct)} values, and {MOST} are possible", help=_HELP)
+        raise UsageError(f"{source} names {len(distinct)} values, and at most {MOST} are possible", help=_HELP)
     return distinct
 
 

@@ -11,9 +11,9 @@ its source::
        |
        = help: did you mean `duration`?
 
-Labels of a line share a row while their texts fit. The others are drawn below on ``|``, the leftmost at the bottom.
-Columns are terminal cells: tabs stop every four, wide and combining characters count as a terminal counts them, and
-control characters of the script never reach the terminal.
+Labels of a line share a row while their texts fit. The other labels are drawn in rows below, connected by ``|``, the
+leftmost label at the bottom. Columns are terminal cells: tabs stop every four, wide and combining characters count as a
+terminal counts them, and control characters of the script never reach the terminal.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     """The candidates that the user may have meant by ``name``, best first, at most ``limit``.
 
     A candidate is close enough at an edit distance of at most a third of the length of ``name`` (at least 1). If there
-    is none, a candidate with the same beginning is close enough, or one with the same words (``max_keys``,
-    ``max_map_keys``; ``$customer``, ``$customerName``), or the other way round.
+    is none, a candidate is close enough that has the same beginning, or that has all words of ``name`` (``max_keys``,
+    ``max_map_keys``; ``$customer``, ``$customerName``), or whose words ``name`` has.
     """
     candidates = list(candidates)
     reach = max(1, len(name) // 3)
@@ -103,7 +103,7 @@ def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
 
 
 _WORD_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_FEW_NAMES = 12  # among so few candidates, one letter is enough: `$q`, `$quantity`
+_FEW_NAMES = 12  # among at most 12 candidates, one letter is enough: `$q`, `$quantity`
 _LETTERS_OF_A_PART = 3
 
 
@@ -168,7 +168,7 @@ def suggested_names(diagnostic: Diagnostic) -> list[str]:
 
 _TAB = 4
 _LINES = 8  # the largest number of line numbers that are shown for a repeated mistake
-_LONGEST = 160  # characters of a source line that are shown; of a longer one the part around the mark
+_LONGEST = 160  # characters of a source line that are shown; of a longer line, the part around the mark
 _BEFORE = 60  # characters of that part in front of the mark
 _COLOURS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m"}
 _BOLD, _BLUE, _RESET = "\x1b[1m", "\x1b[1;34m", "\x1b[0m"
@@ -282,7 +282,8 @@ def render(diagnostic: Diagnostic, *, colour: bool = False, unicode: bool = True
 def render_all(
     diagnostics: Sequence[Diagnostic], *, colour: bool = False, unicode: bool = True, limit: int = 10
 ) -> str:
-    """At most ``limit`` diagnostics with empty lines between them, and the number of the others; ends with a newline.
+    """At most ``limit`` diagnostics with empty lines between them, and the number of omitted diagnostics. The text ends
+    with a newline.
 
     An identical message is shown once, with all its lines.
     """

@@ -23,7 +23,7 @@ _SPEC = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """``type`` empty: the default of the value; ``precision``: None means not given."""
+    """``type`` is empty for the default of the value. ``precision`` is None if the script does not give it."""
 
     fill: str
     align: str

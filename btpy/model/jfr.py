@@ -27,7 +27,7 @@ IMPLICIT_FIELDS = {
 """The fields that JFR itself gives to every event, and a name that a script may use instead."""
 
 OWN_PACKAGES = ("jdk.jfr.", "jdk.internal.event.", "jdk.internal.jfr.")
-"""Classes of JFR. An event that is written while one of their methods runs could disturb the recording."""
+"""Packages of JFR. An event that is written while a method of these packages runs could disturb the recording."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,17 +47,18 @@ class Linear:
 
     @property
     def bounds(self) -> list[float]:
-        """The bounds between the buckets, with the outer ones. A bucket has its lower bound, not its upper one."""
+        """The bounds between the buckets, with the outer bounds. A bucket contains its lower bound, but not its upper
+        bound."""
         return [self.low + self.step * bucket for bucket in range(self.buckets + 1)]
 
     @property
     def inclusive_bounds(self) -> list[float]:
-        """The largest numbers below the bounds, for formats in which a bucket has its upper bound."""
+        """The largest numbers below the bounds, for formats in which a bucket contains its upper bound."""
         return [math.nextafter(bound, -math.inf) for bound in self.bounds]
 
 
 class SeriesOperator(Enum):
-    """The operator of a window of TSERIES over its samples; in the order of the wire."""
+    """The operator of a window of TSERIES over its samples. The protocol numbers the operators in this order."""
 
     SUM = "sum"
     AVG = "avg"

@@ -1,7 +1,7 @@
 """Class, method and signature patterns (``docs/language.md``, Patterns).
 
 The agent matches class patterns, by name or by type, so that it need not ask the client about each class that is
-loaded. This module must give the same results. Only this module matches method patterns and signatures.
+loaded. This module must match classes exactly like the agent. Only this module matches method patterns and signatures.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ class OperationPattern:
     """The arguments of CALL, LINE, NEW, NEWARRAY, FIELD_*, ARRAY_*, CAST and INSTANCEOF; None: any.
 
     ``owner``: class of a call or field, class that NEW creates, element type of ARRAY_* and NEWARRAY (``type="byte[]"``
-    gives ``byte``), type of the others. ``signature`` of a call. ``lines``: inclusive.
+    gives ``byte``), the type for the other locations. ``signature``: of the called method. ``lines``: inclusive.
     """
 
     owner: Pattern | None = None

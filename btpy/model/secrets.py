@@ -3,10 +3,11 @@
 The runtime knows the same names, for fields and keys (``btpy.runtime.Secrets``); a test compares the two. Each session
 gets the names that a user adds (:class:`Secrets`, ``btpy.runtime.SecretNames``).
 
-A name that was added is compared with the letters and digits of a name, and with those behind its last dot. A star
-matches any number of them. The client searches texts, after they have left the JVM, so a regular expression never runs
-on a thread of the traced program. Nevertheless it is a finite automaton (:mod:`btpy.automaton`). The traced program
-determines the texts. With a backtracking matcher, it could send a text that keeps the client busy for hours.
+A name that a user adds is compared with the letters and digits of a name, and with the letters and digits behind its
+last dot. A star matches any number of letters and digits. The client searches texts after they have left the JVM, so a
+regular expression never runs on a thread of the traced program. Nevertheless btpy makes a finite automaton of it
+(:mod:`btpy.automaton`), because the traced program determines the texts. It could send a text that keeps a backtracking
+matcher busy for hours.
 """
 
 from __future__ import annotations
@@ -115,8 +116,8 @@ class Secrets:
         for count, most, kind in ((len(names), MOST_NAMES, "names"), (len(texts), MOST_TEXTS, "regular expressions")):
             if count > most:
                 raise UsageError(
-                    f"{count} {kind} of secrets are added, and {most} are possible",
-                    help=["one can stand for several: *number, '/(AC|BC)-[0-9]{6}/'"],
+                    f"{count} {kind} of secrets are added, and at most {most} are possible",
+                    help=["one name or expression can cover several secrets: *number, '/(AC|BC)-[0-9]{6}/'"],
                 )
         return Secrets(names, texts)
 
@@ -146,7 +147,7 @@ def _letters(name: str) -> str:
 
 
 def _matches(pattern: str, letters: str) -> bool:
-    """It backtracks to the last star only, like ``btpy.runtime.SecretNames``."""
+    """Whether the pattern matches. It backtracks to the last star only, like ``btpy.runtime.SecretNames``."""
     at, place, star, retry = 0, 0, -1, 0
     while at < len(letters):
         if place < len(pattern) and pattern[place] == "*":
@@ -167,16 +168,16 @@ def _checked_name(name: str, text: str, origin: str) -> str:
     if not name:
         raise UsageError(f"{origin} {text!r} has an empty name", help=_HELP)
     if not _NAME.fullmatch(name):
-        alone = [f"a regular expression stands alone, since it may have commas: {origin} '{name}'"]
+        alone = [f"a regular expression must stand alone, because it may contain commas: {origin} '{name}'"]
         is_regex = name.startswith("/") and name.endswith("/")
         raise UsageError(
             f"{origin} {name!r} is neither a name nor a regular expression", help=alone if is_regex else _HELP
         )
     letters = "*".join(map(_letters, re.split(r"\*+", name)))
     if not letters.strip("*"):
-        raise UsageError(f"{origin} {name!r} is the name of everything", help=["a name needs a letter or a digit"])
+        raise UsageError(f"{origin} {name!r} matches every name", help=["a name needs a letter or a digit"])
     if len(letters) > _LONGEST:
-        raise UsageError(f"{origin} {name!r} is too long", help=[f"names have {_LONGEST} characters at most"])
+        raise UsageError(f"{origin} {name!r} is too long", help=[f"a name can have at most {_LONGEST} characters"])
     return letters
 
 
@@ -184,11 +185,11 @@ def _checked_regex(text: str, origin: str) -> str:
     regex = text[1:-1]
     if len(text) < 3 or not text.endswith("/"):
         raise UsageError(
-            f"{origin} {text} is not a regular expression", help=["it stands between slashes: '/AC-[0-9]{6}/'"]
+            f"{origin} {text} is not a regular expression", help=["write it between slashes: '/AC-[0-9]{6}/'"]
         )
     if len(regex) > LONGEST_TEXT:
         raise UsageError(
-            f"{origin} {text} is too long", help=[f"a regular expression has {LONGEST_TEXT} characters at most"]
+            f"{origin} {text} is too long", help=[f"a regular expression can have at most {LONGEST_TEXT} characters"]
         )
     bare = regex.removeprefix("(?i)")
     if bare.startswith("^") or re.search(r"(?<!\\)(?:\\\\)*\$\Z", bare):
@@ -201,7 +202,7 @@ def _checked_regex(text: str, origin: str) -> str:
         help_ = [error.help] if error.help else []
         raise UsageError(f"{origin} {text}: {error}, at character {error.at + 1}", help=help_) from None
     if _matches_empty_text(table):
-        raise UsageError(f"{origin} {text} also matches an empty text", help=["a secret has at least one character"])
+        raise UsageError(f"{origin} {text} also matches an empty text", help=["a secret has to have a character"])
     return regex
 
 

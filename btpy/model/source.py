@@ -68,7 +68,7 @@ class Span:
 
     @staticmethod
     def unpack(sources: Sequence[Source], packed: int) -> Span:
-        """The place again, within the text; ``sources`` in the order of their bases."""
+        """The place of a packed span, limited to the text. ``sources`` are in the order of their bases."""
         place = packed >> 11
         source = next((source for source in reversed(sources) if source.base <= place), sources[0])
         start = min(place - source.base, len(source.text))

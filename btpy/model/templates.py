@@ -45,7 +45,7 @@ class TemplateKind(Enum):
     TABLE = "table"  # several maps, joined on their keys
     EXIT = "exit"
     COMMIT = "commit"  # its value: the id of the speculation whose records are shown now
-    DISCARD = "discard"  # the same, but its records are never shown
+    DISCARD = "discard"  # its value: the id of the speculation whose records are never shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class Slot:
     ``value`` to the end of the record (``args``, ``targs``); with ``named`` they are pairs of a name and a value
     (``locals()``). ``bare``: an object is shown without its class (``fields(x)``).
     ``time``: the value is a point in time, nanoseconds since 1970, shown by this format of strftime. ``width``: number
-    of the shipped value that is the width of a printf conversion with ``*``; None: the conversion has its own.
-    ``carried``: the value is a part of the thread's context that the user, not the script, asked for.
+    of the shipped value that is the width of a printf conversion with ``*``; None if the conversion itself contains the
+    width. ``carried``: the value is a part of the thread's context that the user, not the script, asked for.
     """
 
     value: int | SiteFact

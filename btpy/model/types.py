@@ -60,7 +60,7 @@ class Type:
 
     @property
     def is_reference(self) -> bool:
-        """True when the JVM holds the value as a reference (a nullable primitive is one)."""
+        """Whether the JVM holds the value as a reference. This is true for a nullable primitive, too."""
         return self.nullable or self.kind not in _PRIMITIVE
 
     @property

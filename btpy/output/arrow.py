@@ -1,4 +1,4 @@
-"""The ``parquet`` and ``arrow`` formats, through ``pyarrow``: one shape a file (:mod:`btpy.output.shapes`).
+"""The ``parquet`` and ``arrow`` formats, through ``pyarrow``, with one shape for each file (:mod:`btpy.output.shapes`).
 
 Times have the type timestamp in UTC, and durations the type duration, both in nanoseconds. If the script does not
 determine the type of a column, its first rows do. Stacks are lists of text; objects, arrays and maps are JSON.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 ROWS = 1 << 15
-"""Rows of a batch, which are in memory."""
+"""The number of rows of a batch, which btpy keeps in memory."""
 
 _KINDS = {
     Kind.INT: "int64",
@@ -66,7 +66,7 @@ class _Batches(Protocol):
 class ArrowWriter(SilentWriter):
     """``files``: makes the file of a shape, in a directory; None: there is one file, and one shape is chosen for it.
 
-    Raises UsageError when that is not clear, and without pyarrow.
+    Raises UsageError if it is not clear which shape is meant, and without pyarrow.
     """
 
     def __init__(

@@ -114,7 +114,7 @@ def named(owner: str, name: str) -> str:
 
 
 def tree_json(root: Call) -> dict[str, Any]:
-    """Nested; times in ns."""
+    """The tree as nested objects, with times in ns."""
     tasks = [_task_json(task) for task in root.tasks]
     return {
         "class": root.owner,

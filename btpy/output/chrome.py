@@ -1,7 +1,7 @@
 """The ``chrome`` format: the JSON array of the Trace Event Format, which Perfetto and chrome://tracing load.
 
-A record with a duration is a slice (``ph: X``) that ends when the record was made; any other is an instant (``i``) of
-its thread; a map of numbers without keys, or with one, is a counter (``C``) each time it is shown. Times are in
+A record with a duration is a slice (``ph: X``) that ends when the record was made. Any other record is an instant
+(``i``) of its thread. A map of numbers with no key or one key is a counter (``C``) each time it is shown. Times are in
 microseconds since the run began. The closing bracket may be missing: the format allows it, so that a viewer can load
 the file of a killed run.
 

@@ -27,14 +27,14 @@ def probe_error(error: ProbeError) -> Diagnostic:
 _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
     ErrorKind.INTERNAL: ("`{text}` failed", "this firing ended here", ()),
     ErrorKind.NULL_OPERAND: ("null in `{text}`", "null here", ("choose a value for null:  x ?? 0",)),
-    ErrorKind.BAD_CAST: ("`{text}` has another type than it is used as", "here", ("typeof(x) shows what it is",)),
+    ErrorKind.BAD_CAST: ("the type of `{text}` does not fit its use here", "here", ("typeof(x) shows its type",)),
     ErrorKind.INDEX: ("index out of range in `{text}`", "null is used instead", ()),
     ErrorKind.DIV_ZERO: ("division by zero in `{text}`", "this firing ended here", ()),
     ErrorKind.BUDGET: ("`{text}` used up its budget", "this firing ended here", ()),
     ErrorKind.MAP_FULL: ("a map is full at `{text}`", "samples of new keys are dropped", ("use fewer keys",)),
     ErrorKind.RING_FULL: ("events are dropped at `{text}`", "the buffer is full", ("count or aggregate instead",)),
     ErrorKind.DEPTH: ("the stack is too deep for `{text}`", "this firing ended here", ()),
-    ErrorKind.NO_FIELD: ("`{text}` is not there", "this firing ended here", ("print the object to see its fields",)),
+    ErrorKind.NO_FIELD: ("`{text}` does not exist", "this firing ended here", ("print the object to see its fields",)),
     ErrorKind.NOT_ALLOWED: (
         "`{text}` is not called on this class",
         "this firing ended here",
@@ -42,13 +42,13 @@ _WORDS: dict[ErrorKind, tuple[str, str, tuple[str, ...]]] = {
     ),
     ErrorKind.CUT: (
         "`{text}` has more than 100 elements",
-        "the rest was not looked at",
+        "the remaining elements were not visited",
         ("raise the limit:  for x in c limit 1000",),
     ),
-    ErrorKind.FEWER_SAMPLES: ("`{text}` samples at another rate", "each sample counts for the missing ones", ()),
+    ErrorKind.FEWER_SAMPLES: ("`{text}` samples at another rate", "a sample also counts for missing samples", ()),
     ErrorKind.NO_CONTEXT: (
         "`{text}` has no context",
-        "btpy says this once, and looks again when such a library is loaded",
+        "btpy reports this once, and tries again when a library with a context is loaded",
         (),
     ),
     ErrorKind.STATE_FULL: (

@@ -66,7 +66,7 @@ class Stacks:
                     self._events.setdefault(name, Counter())[frames] += 1
 
     def map(self, content: MapContent) -> None:
-        """The latest content of a map counts, because it includes the earlier ones."""
+        """The latest content of a map counts, because it includes the earlier contents."""
         stacks: Counter[Frames] = Counter()
         for key, value in content.entries:
             frames = self._key(key)

@@ -57,7 +57,7 @@ FORMATS = (
     ),
     Format(
         name="tsv",
-        summary="the same, separated by tabs",
+        summary="events, or a map, as tab-separated values",
         suffixes=(".tsv",),
         appends=True,
         rotates=True,
@@ -84,7 +84,7 @@ FORMATS = (
     ),
     Format(
         name="arrow",
-        summary="the same as an Arrow file",
+        summary="events, or a map, as an Arrow file (needs pyarrow)",
         suffixes=(".arrow", ".feather"),
         tables=True,
         binary=True,
@@ -129,7 +129,7 @@ def check_several(format_: Format, instead: str) -> None:
     if not format_.several:
         raise UsageError(
             f"{format_.name} is one document about one JVM",
-            help=[instead, f"for all of them together:  -f {', '.join(SEVERAL)}, which show the pid"],
+            help=[instead, f"for all JVMs together:  -f {', '.join(SEVERAL)}, which show the pid"],
         )
 
 

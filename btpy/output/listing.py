@@ -25,8 +25,8 @@ _COLUMN = 52  # column of the line numbers of a method, unless its signature is 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """The details to show beyond names. ``classes`` and ``methods``: the most for each probe and each class.
-    ``for_more``: the option that lists more classes."""
+    """The details to show beyond names. ``classes`` and ``methods``: the largest number of classes for each probe, and
+    of methods for each class. ``for_more``: the option that lists more classes."""
 
     full_names: bool = False
     lines: bool = False
@@ -37,7 +37,7 @@ class Detail:
 
 
 def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]:
-    """Without line ends. Classes beyond the limit are counted."""
+    """The lines of the listing, without line ends. Classes beyond the limit are only counted."""
     lines: list[str] = []
     fixed = [] if detail.full_names else [class_ for class_ in probe.classes if _is_fixed(class_)]
     classes = [class_ for class_ in probe.classes if class_ not in fixed]
@@ -177,5 +177,5 @@ def _simple(java: str, full: bool) -> str:
 
 
 def _short_source(source: str) -> str:
-    """The file name of a jar, the last directory of classes."""
+    """The file name of a jar, or the last part of the path of a directory of classes."""
     return source.rstrip("/").rpartition("/")[2]

@@ -64,7 +64,8 @@ class _Moment:
         now, then = self.size(map_, key), before.size(map_, key)
         if now is None or then is None or self.seconds <= before.seconds:
             return None
-        return (now - (then if then <= now else 0)) / (self.seconds - before.seconds)  # less than before: cleared
+        # If there are fewer samples than before, the map was cleared.
+        return (now - (then if then <= now else 0)) / (self.seconds - before.seconds)
 
 
 class History:
@@ -116,7 +117,8 @@ class History:
         identity = _identity(key)
         interval = (moments[-1].seconds - moments[0].seconds) / (len(moments) - 1)
         together = max(1, math.ceil(SPAN / max(interval, 0.001) / most))
-        # The groups begin at fixed numbers, not from the end. Otherwise the whole line would change each time.
+        # Groups of moments begin at fixed numbers, and are not counted from the end. Otherwise each new moment would
+        # change the whole line.
         marks = [moment for moment in moments if moment.number % together == 0 or moment is moments[-1]]
         if map_.kind is MapKind.VALUE:
             return [mark.sizes.get(map_.id, {}).get(identity) for mark in marks][-most:]
@@ -149,7 +151,8 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """``focus``: the map that the keys of the keyboard change; ``plot``: distributions and charts instead of tables."""
+    """``focus``: the map to which pressed keys apply; ``plot``: distributions and charts are shown instead of
+    tables."""
 
     orders: Mapping[int, Order] = field(default_factory=dict)
     focus: int | None = None
@@ -176,8 +179,8 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One map of the view. ``rows``: all of them; ``share``: lines for them; ``block``: the lines if they are no
-    table."""
+    """One map of the view. ``rows``: the number of its rows; ``share``: the number of lines for the rows; ``block``:
+    the lines of a map that is not a table."""
 
     content: MapContent
     rows: int
@@ -243,7 +246,7 @@ class LiveText:
         return arrangement.with_order(map_, replace(order, offset=offset))
 
     def _parts(self, history: History, arrangement: Arrangement, columns: int, lines: int) -> tuple[list[_Part], int]:
-        """The maps that fit, always with the focused one, and the number of other maps."""
+        """The maps that fit, always with the focused map, and the number of other maps."""
         parts = [self._whole(content, history, arrangement, columns) for content in history.contents if content.entries]
         if not parts:
             return [], 0
@@ -254,7 +257,7 @@ class LiveText:
         shares = [1] * len(parts)
         room = lines - self._height(parts)
         if room >= 2 * len(parts):
-            room -= len(parts) - 1  # empty lines between them
+            room -= len(parts) - 1  # empty lines between the maps
         while room > 0 and any(share < part.rows for share, part in zip(shares, parts, strict=True)):
             for at, part in enumerate(parts):
                 if room > 0 and shares[at] < part.rows:

@@ -9,7 +9,7 @@ An empty text is ``""``. Other texts have no quotes: the text ``1`` looks like t
 ``csv`` (:mod:`btpy.output.cells`).
 
 With several targets, ``pid`` follows ``probe`` or ``map``, and on several hosts ``host`` stands before it. Lines about
-all targets together have neither.
+all targets together have no ``pid`` and no ``host``.
 """
 
 from __future__ import annotations
@@ -112,7 +112,8 @@ def quoted(text: str, *, always: bool = False) -> str:
 
 
 def _keys(reserved: tuple[str, ...], names: Iterable[str]) -> tuple[str, ...]:
-    """A key for each name. Each key differs from the others and from the ``reserved`` ones: ``tid`` is ``tid_2``."""
+    """A key for each name. Each key differs from the other keys and from the ``reserved`` keys: ``tid`` is
+    ``tid_2``."""
     return different((*reserved, *map(_key, names)))[len(reserved) :]
 
 

@@ -50,9 +50,9 @@ class Series:
         self._most_keys = most_keys
         self._keys: set[ExactKey] = set()
         self._emptied: dict[ExactKey, Summable] = {}
-        self._present: dict[ExactKey, Summable] = {}  # in the map when it was read last
+        self._present: dict[ExactKey, Summable] = {}  # in the map at the last reading
         self.exemplars: dict[ExactKey, tuple[Exemplar, ...]] = {}
-        """The newest exemplar of each size, by key. Each reading of the map brings only those that are new."""
+        """The newest exemplar of each size, by key. Each reading of the map brings only new exemplars."""
 
     def add(self, content: MapContent) -> None:
         """Adds the content that a flush has taken out of the map: no other content includes it."""
@@ -68,7 +68,7 @@ class Series:
             present[key] = _sum(present.get(key), value)
         for key, value in self._present.items():
             if key not in present and content.omitted:
-                present[key] = value  # it may still exist: the message had no room for all keys
+                present[key] = value  # the key may still exist: the message had no room for all keys
             elif key not in present or present[key].n < value.n:
                 self._emptied[key] = _sum(self._emptied.get(key), value)
         self._present = present
@@ -136,7 +136,7 @@ class Readings:
 
 def exact_key(key: Key) -> ExactKey:
     return tuple(
-        (type(component), component if component == component else "NaN")  # NaN equals nothing, itself included
+        (type(component), component if component == component else "NaN")  # NaN is not equal to itself
         for component in key
     )
 

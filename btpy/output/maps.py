@@ -38,7 +38,7 @@ from btpy.output.style import Style
 from btpy.output.tables import Joined, TableOptions, joined, table
 from btpy.output.values import ValueText
 
-_LABEL_COLUMNS = 60  # wider labels do not move the values of the others to the right
+_LABEL_COLUMNS = 60  # a wider label does not move the values of the other rows to the right
 _SPARKS = 60  # intervals of a series in a line
 _CHART_LINES = 5
 _BLOCKS = (MapKind.HIST, MapKind.LHIST, MapKind.TOPK, MapKind.SAMPLE_OF)
@@ -280,7 +280,7 @@ class MapText:
             for index in range(max((len(cells) for _, cells in rows), default=0))
         ]
         most = _LABEL_COLUMNS
-        if self._style.window is not None:  # the width of the window; do not wrap a line because of a package name
+        if self._style.window is not None:  # lines fit into the window: a long package name is shortened
             most = max(_LABEL_COLUMNS // 2, self._style.window - sum(2 + width for width in widths))
             rows = [(self._fitted(label, most), cells) for label, cells in rows]
         label_width = min(most, max((columns_of(label) for label, _ in rows), default=0))
@@ -323,7 +323,7 @@ _IN_PACKAGE = re.compile(r"(?:[a-z_][\w$]*\.){2,}[\w$<]")
 
 
 def _has_place(label: str) -> bool:
-    """Whether it has the name of a class with its package."""
+    """Whether the label contains the name of a class with its package."""
     return _IN_PACKAGE.search(label) is not None
 
 

@@ -391,7 +391,7 @@ Members = tuple[dict[str, Any], dict[str, int]]
 
 
 def event_members(template: Template, context: Context, text: ValueText) -> Callable[[Record], Members]:
-    """The values of a record of EMIT. The function raises ProtocolError."""
+    """A function that returns the values of a record of EMIT. That function raises ProtocolError."""
     slots = [(part.label or "value", part) for part in template.parts if isinstance(part, Slot)]
     arity = Arity.of(template)
     stacks = context.stacks
@@ -566,7 +566,7 @@ def _percentiles(map_: Map, value: Aggregate | Value) -> dict[str, Any]:
 
 
 def _by_key(keys: Sequence[str] | None, shown: Sequence[Any]) -> Any:
-    """What is shown for each key. A map without keys has one value, and none before its first sample."""
+    """The shown value of each key. A map without keys has one value, or no value before its first sample."""
     if keys is None:
         return shown[0] if shown else None
     return dict(zip(keys, shown, strict=True))

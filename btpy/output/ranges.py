@@ -32,7 +32,7 @@ def estimate(figure: str, interval: Interval | None, text: Callable[[Number], st
 
 
 def skip_notes(content: MapContent, style: Style) -> list[str]:
-    """Notes for the reader of a map: the hits that its values omit or only estimate. Empty if it is exact."""
+    """Notes for the reader of a map: the hits that its values omit or only estimate. Empty if the map is exact."""
     skips = content.skips
     if skips is None:
         return []
@@ -40,12 +40,12 @@ def skip_notes(content: MapContent, style: Style) -> list[str]:
     if skips.skipped:
         hits = f"{grouped(skips.skipped)} hit{'' if skips.skipped == 1 else 's'} skipped"
         if content.map.kind in _OF_LOOKED_AT:
-            notes.append(f"{hits}: the values are those of the other hits")
+            notes.append(f"{hits}: the values represent only the other hits")
         else:
             notes.append(f"{hits}, {one_in(skips)}: values are estimates ({CONFIDENCE:.0%} intervals)")
     if skips.rested_ns:
         meaning = (
-            "values are those of the other hits" if content.map.kind in _OF_LOOKED_AT else "values are lower bounds"
+            "values represent only the other hits" if content.map.kind in _OF_LOOKED_AT else "values are lower bounds"
         )
         notes.append(f"for {duration(skips.rested_ns)} no hit was recorded, because of the budget: {meaning}")
     return [f"{style.about} {note}" for note in notes]

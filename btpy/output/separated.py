@@ -51,7 +51,7 @@ class Dialect(Enum):
 class SeparatedWriter(SilentWriter):
     """``files``: makes the file of a shape, in a directory; None: there is one file, and one shape is chosen for it.
 
-    Raises UsageError when that is not clear.
+    Raises UsageError if it is not clear which shape is meant.
     """
 
     def __init__(

@@ -95,7 +95,7 @@ def chosen(outline: Outline, only: frozenset[str], format_: str) -> Shape:
         )
     raise UsageError(
         f"{format_} has one set of columns, and the script needs {len(named_shapes)}: {_listed(named_shapes)}",
-        help=[f"choose one:  --only {first}", "or a file each:  -o DIRECTORY/"],
+        help=[f"choose one:  --only {first}", "or write a file for each:  -o DIRECTORY/"],
     )
 
 
@@ -183,7 +183,8 @@ def event_row(template: Template, context: Context) -> Callable[[Record], Row]:
 
 
 def event_values(template: Template, context: Context) -> Callable[[Record], Row]:
-    """The values of a record of EMIT, in the order of the slots. The function raises ProtocolError."""
+    """A function that returns the values of a record of EMIT, in the order of the slots. That function raises
+    ProtocolError."""
     getters = [slot_getter(part, context) for part in template.parts if isinstance(part, Slot)]
     arity = Arity.of(template)
 
@@ -205,7 +206,7 @@ def _head(context: Context) -> Callable[[Record], Row]:
 
 
 def slot_getter(slot: Slot, context: Context) -> Callable[[Record], Value]:
-    """The value of a slot of EMIT. The function raises ProtocolError."""
+    """A function that returns the value of a slot of EMIT. That function raises ProtocolError."""
     where = slot.value
     if isinstance(where, SiteFact):
         return lambda record: site_fact(context, record, where)
@@ -285,8 +286,8 @@ def _number(number: Number, samples: int) -> Number | None:
 
 
 def timestamp(nanos: int) -> str:
-    """The time ``nanos`` after 1970 in UTC, in the form of ISO 8601. Raises ProtocolError for a time that no calendar
-    has."""
+    """The time ``nanos`` after 1970 in UTC, in the form of ISO 8601. Raises ProtocolError for a time beyond the
+    calendar of Python."""
     seconds, rest = divmod(nanos, 10**9)
     try:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"

@@ -21,8 +21,8 @@ from btpy.errors import OutputError
 
 
 class ReaderGone(OutputError):  # named like TargetGone
-    """The reader of the output has closed it (``btpy … | head``). The user knows that, so it is not printed as an
-    error; the exit status is that of a process that SIGPIPE ended, as the shell reports it."""
+    """The reader of the output has closed it (``btpy … | head``). The user knows that, so btpy prints no error. The
+    exit status is the same as for a process that SIGPIPE ended, as the shell reports it."""
 
     exit_status = 128 + signal.SIGPIPE
     is_told = False
@@ -99,8 +99,8 @@ class Sink:
 class Stream:
     """Collects text and writes it in batches of whole lines.
 
-    ``sink``: where the bytes go. ``failure``: the error that the first failed write raised. After it, further output is
-        dropped, so that a run can end regularly without output.
+    ``sink``: where the bytes go. ``failure``: the error that the first failed write raised. After that error, further
+    output is dropped, so that a run can end regularly without output.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Stream:
 
     @staticmethod
     def stdout(*, ascii_only: bool = False) -> Stream:
-        """Raises OutputError when the process was started without one (``>&-``)."""
+        """The stream of the standard output. Raises OutputError when the process was started without it (``>&-``)."""
         if fcntl.fcntl(1, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
             raise OutputError("cannot write standard output: it is closed")
         return Stream(1, "standard output", owned=False, encoding="ascii" if ascii_only else "utf-8")
@@ -232,8 +232,7 @@ class Stream:
 
     def flush(self) -> None:
         """Raises ReaderGone when the reader has closed a pipe, a socket or a terminal, even when there is nothing to
-
-        write; OutputError for anything else."""
+        write. Raises OutputError for all other errors."""
         if self.failure is not None:
             self._pending.clear()
             return

@@ -206,7 +206,8 @@ def test_a_target_that_is_killed_when_its_agent_has_called_is_said_to_have_ended
         with counted(17) as target:
             assert main([str(target.pid), *command]) == 3
             assert capfd.readouterr().err == (
-                f"error[BT507]: the JVM {target.pid} ended during the attach\n  = help: btpy ps lists the JVMs that run\n"
+                f"error[BT507]: the JVM {target.pid} ended during the attach\n"
+                "  = help: btpy ps lists the JVMs that run\n"
             )
 
 

@@ -59,9 +59,9 @@ def test_values_are_collected() -> None:
         ("a,,b", "has an empty name", "customerNumber"),
         ("a b", "is neither a name nor a regular expression", "slashes|/AC-"),
         ("a?", "is neither a name nor a regular expression", "a star"),
-        ("a,/b+/", "is neither a name nor a regular expression", "stands alone"),
-        ("*", "is the name of everything", "a letter or a digit"),
-        ("_-.", "is the name of everything", "a letter or a digit"),
+        ("a,/b+/", "is neither a name nor a regular expression", "must stand alone"),
+        ("*", "matches every name", "a letter or a digit"),
+        ("_-.", "matches every name", "a letter or a digit"),
         ("a" * 65, "is too long", "64 characters"),
         ("/abc", "is not a regular expression", "between slashes"),
         ("//", "is not a regular expression", "between slashes"),
@@ -93,7 +93,7 @@ def test_a_dollar_of_the_text_is_possible() -> None:
 def test_there_are_not_too_many(most: int, form: str) -> None:
     values = [form.format(number) for number in range(most + 1)]
     assert Secrets.of(values[:-1]) != NO_SECRETS
-    with pytest.raises(UsageError, match=f"{most + 1} .* are added, and {most} are possible"):
+    with pytest.raises(UsageError, match=f"{most + 1} .* are added, and at most {most} are possible"):
         Secrets.of(values)
 
 

@@ -160,7 +160,8 @@ def test_it_is_refused_before_anything_is_loaded(jdk: int, collector: str, free:
         assert result.returncode == 3, result.stderr
         assert result.stderr.startswith(f"error[BT525]: the JVM {jvm.pid} has ")
         assert (
-            f" MB (-Xmx): the agent and its probes could use all of it, and {EXIT} ends the JVM in that case\n" in result.stderr
+            f" MB (-Xmx): the agent and its probes could use all of it, and {EXIT} ends the JVM in that case\n"
+            in result.stderr
         )
         assert "  = help: start it with a larger -Xmx: btpy needs " in result.stderr
         assert f"  = help: jcmd {jvm.pid} GC.run (a full collection) frees garbage" in result.stderr

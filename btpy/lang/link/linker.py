@@ -529,7 +529,7 @@ class _Resolver:
         match tree:
             case nodes.Name():
                 return self._name(tree)
-            case nodes.Field(target=nodes.Name(text="flow")):  # all libraries share the variables of a flow, unlike other variables
+            case nodes.Field(target=nodes.Name(text="flow")):  # all libraries share these variables
                 return nodes.ScopedVariable(tree.span, tree.name.text, Scope.FLOW, None)
             case nodes.Field(target=nodes.Name(text=name)) if name in self._module.imports:
                 return self._member(tree, name)

@@ -92,5 +92,5 @@ def whole_chunks(file: BinaryIO) -> int | None:
 
 
 def limited(nanos: int) -> int:
-    """The nearest number of 64 bits, because a target can send any time."""
+    """The nearest number of 64 bits, because a target can send any number as a time."""
     return max(-(1 << 63), min((1 << 63) - 1, nanos))

@@ -24,7 +24,7 @@ class _Pool:
         self.entries: list[bytes] = []
 
     def add(self, constant: object, content: bytes) -> bytes:
-        """Returns the key of a constant that the pool does not have yet."""
+        """Adds a constant that the pool does not have yet, and returns its key."""
         key = self.keys[constant] = encoding.number(len(self.entries) + 1)
         self.entries.append(key + content)
         return key

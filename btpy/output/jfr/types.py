@@ -54,7 +54,7 @@ STACK = Field("stackTrace", "Stack Trace", FieldType.STACK)
 IMPLICIT_NAMES = tuple(field.name for field in (START, DURATION, THREAD, STACK))
 
 _NOT_OF_A_NAME = re.compile(r"\W", re.ASCII)
-_OTHERS = ("jdk", "btpy")  # the events of the JDK, for which tools have rules, and our own
+_OTHERS = ("jdk", "btpy")  # the events of the JDK, for which tools have rules, and of btpy itself
 
 
 def own_name(name: str) -> str:

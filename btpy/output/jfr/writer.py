@@ -23,7 +23,7 @@ from btpy.output.stream import Stream
 from btpy.output.writer import Context, End, Loss, ProbeError, ProbeReport, Restraint, template_of
 
 MOST_BYTES = 1 << 20
-"""Bytes of the events of a chunk. They are in memory until the chunk is written."""
+"""The largest size of the events of a chunk, in bytes. They are in memory until the chunk is written."""
 
 CHUNK_SECONDS = 5.0
 """Seconds that an event may wait until its chunk is written. A chunk has some 4 KB beside its events."""
@@ -50,8 +50,8 @@ class JfrWriter(SilentWriter):
         self._end = self._sources.own("End", ("reason", "produced", "delivered", "dropped", "restored", "woven"))
         self._of_templates: dict[int, RecordSource | None] = {}
         self._of_maps: dict[Map, MapSource] = {}
-        self._ids: dict[str, int] = {}  # of the types of events, by name
-        self._written: Counter[int] = Counter()  # events of records, by probe
+        self._ids: dict[str, int] = {}  # ids of the types of events, by name
+        self._written: Counter[int] = Counter()  # the number of events of records, by probe
         self._latest = context.clock.nano_time
         self._chunk = Chunk()
         self._starts: set[int] = set()  # of chunks
@@ -113,7 +113,7 @@ class JfrWriter(SilentWriter):
         self._chunk.add(Pending(source, start, row, took, (record.tid, record.thread)))
 
     def _add(self, source: Source, row: Row, nanos: int | None = None) -> None:
-        """``nanos`` None: the time of the latest record."""
+        """If ``nanos`` is None, the event has the time of the latest record."""
         start = self._latest if nanos is None else limited(nanos)
         self._chunk.add(Pending(source, start, (*self._sources.target, *row)))
         self._write_large()

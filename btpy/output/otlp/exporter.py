@@ -1,8 +1,9 @@
 """Sends log records, spans and metrics in the background, repeats failed requests, and counts lost records by their
 cause.
 
-Each signal has a thread. Log records and spans wait in a bounded queue each; metrics need none, because the next report
-includes one that was not delivered. If a backend is unreachable, only records beyond a queue are lost.
+Each signal has a thread. Log records and spans each wait in a bounded queue. Metrics need no queue, because the next
+report includes the values of a report that was not delivered. If a backend is unreachable, only records beyond a queue
+are lost.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ class Exporter:
             self._spans.put(_Waiting(resource, scope, span, span.ByteSize()))
 
     def begin_report(self) -> bool:
-        """Returns whether the metrics are due. The first time is an interval after the first call."""
+        """Returns whether the metrics are due. They are due for the first time one interval after the first call."""
         now = time.monotonic()
         if now < self._due:
             self._due = min(self._due, now + self.settings.interval)
@@ -121,12 +122,12 @@ class Exporter:
         return True
 
     def add(self, metrics: Metrics) -> None:
-        """From now on these metrics are reported."""
+        """Adds metrics to all later reports."""
         if self._metrics is not None:
             self._metrics.sources.append(metrics)
 
     def report(self) -> None:
-        """Send all metrics now, which have just been read."""
+        """Send all metrics now. The caller has just read them."""
         if self._metrics is not None:
             self._metrics.report()
 
@@ -302,7 +303,7 @@ class _RecordSender(_Sender, Generic[R]):
     def _wait_for_room(self) -> None:
         if not self._changed.wait_for(lambda: not self._is_full(), _STALLED_SECONDS):
             raise OutputError(
-                f"{self.address} has taken nothing for {_STALLED_SECONDS:.0f} s",
+                f"{self.address} has accepted nothing for {_STALLED_SECONDS:.0f} s",
                 help=["start the backend and replay again"],
             )
 

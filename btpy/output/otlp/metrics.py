@@ -80,7 +80,7 @@ class Metrics:
             self._readings.count(accounts)
 
     def report(self) -> Report | None:
-        """All current values; None: there is nothing yet."""
+        """All current values; None if there are no values yet."""
         with self._lock:
             totals = self._readings.totals()
             exemplars = {id_: self._new_exemplars(id_) for id_ in totals}

@@ -63,7 +63,7 @@ class Window(NamedTuple):
 
     @staticmethod
     def of(start: int, end: int) -> Window:
-        """Times that OTLP does not have become the nearest ones: a target chooses its clock."""
+        """A time that OTLP cannot express becomes the nearest possible time, because a target chooses its clock."""
         return Window(unsigned(start), unsigned(end))
 
 
@@ -173,8 +173,9 @@ def _attributes(map_: Map, key: ExactKey, value: Aggregate | Value, values: Valu
 def _exponential_point(
     attributes: list[KeyValue], value: Histogram, temporality: Temporality
 ) -> ExponentialHistogramDataPoint:
-    """The scale is that of the map, or lower: pairs of buckets are joined until the rest fits. OTLP allows no sum of
-    samples if some are negative. The extremes refer to the start, so a delta has none."""
+    """The scale is the scale of the map, or a lower scale: pairs of buckets are joined until there are few enough
+    buckets. OTLP allows no sum of samples if some are negative. The extremes refer to the start, so a delta has
+    none."""
     scale = value.layout.precision
     assert isinstance(value.layout, Exponential)
     positive, negative = otlp_counts(value.layout, value.counts)

@@ -41,8 +41,8 @@ class Temporality(Enum):
 
 
 class Credentials(NamedTuple):
-    """Files for TLS: ``authorities``: certificates that are trusted; None: those of the system. ``certificate`` and
-    ``key``: of this client, for mutual TLS."""
+    """Files for TLS. ``authorities``: trusted certificates; None: the trusted certificates of the system.
+    ``certificate`` and ``key`` belong to this client, for mutual TLS."""
 
     authorities: Path | None = None
     certificate: Path | None = None
@@ -205,9 +205,9 @@ def _split(text: str, name: str) -> SplitResult:
             help=[f"use {_PREFIX}_HEADERS='Authorization=Basic …'"],
         )
     if not all("!" <= char <= "~" for char in split.path):
-        raise UsageError(f"{name}: the path of a URL has no blanks and no other letters than ASCII", help=_HELP)
+        raise UsageError(f"{name}: the path of a URL must contain only ASCII characters without blanks", help=_HELP)
     if split.query or split.fragment:
-        raise UsageError(f"{name}: the URL of an endpoint has no ? and no #", help=_HELP)
+        raise UsageError(f"{name}: the URL of an endpoint must not contain ? or #", help=_HELP)
     if split.scheme in SCHEMES:
         netloc = split.netloc if has_port or not split.netloc else f"{split.netloc}:{DEFAULT_PORT}"
         return split._replace(scheme=SCHEMES[split.scheme], netloc=netloc)

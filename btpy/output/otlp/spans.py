@@ -97,7 +97,7 @@ class Spans:
 
 
 def _id(form: re.Pattern[str], value: Value) -> bytes:
-    """Raises ProtocolError: a target can send any text."""
+    """The bytes of an id. Raises ProtocolError for any other text, because a target can send any text."""
     if not isinstance(value, str) or not form.fullmatch(value):
         raise ProtocolError("a span whose id does not have the form of an id")
     return bytes.fromhex(value)

@@ -40,7 +40,7 @@ class Kind(NamedTuple):
 
 
 def kind_of(template: Template, context: Context) -> Kind | None:
-    """None: its records only control the output."""
+    """The columns of a template; None if its records only control the output."""
     text = ValueText(context.stacks, Style())
     if template.kind is TemplateKind.EMIT:
         members = event_members(template, context, text)

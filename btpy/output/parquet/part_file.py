@@ -1,5 +1,5 @@
 """One Parquet file: it is written under a temporary name, which no reader of data sets looks at, and renamed when it is
-whole."""
+complete."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class PartFile:
         os.close(self._directory)
 
     def abandon(self) -> None:
-        """Removes the file, which is not whole."""
+        """Removes the incomplete file."""
         with contextlib.suppress(OSError):
             os.unlink(self._temporary, dir_fd=self._directory)
         with contextlib.suppress(OSError):

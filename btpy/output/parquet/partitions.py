@@ -40,7 +40,7 @@ def _escape(value: str) -> str:
 
 
 def hour_of(nanos: int) -> str:
-    """The hour in UTC: ``2026-11-27T07``. Raises ProtocolError for a time that no calendar has."""
+    """The hour in UTC: ``2026-11-27T07``. Raises ProtocolError for a time before 1970 or after the year 2262."""
     if not 0 <= nanos <= _LAST:
         raise ProtocolError(f"a time {nanos // 10**9} s after 1970")
     return f"{datetime.fromtimestamp(nanos // 10**9, UTC):%Y-%m-%dT%H}"

@@ -11,7 +11,7 @@ SCHEME = "parquet://"
 
 
 class Bounds(NamedTuple):
-    """A file ends after so many rows, bytes or seconds. ``group_rows``: rows that are compressed together.
+    """A file ends after this number of rows, bytes or seconds. ``group_rows``: rows that are compressed together.
     ``buffered``: most bytes of rows in memory; ``open_files``: most unfinished files at a time; ``hours``: most hours
     over which the times of one run can spread.
     """

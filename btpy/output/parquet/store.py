@@ -41,7 +41,7 @@ class Store:
     """The targets share the files of a partition. ``now``: the time of readings of maps, ns since 1970; None: the time
     of this machine. A replay sets it.
 
-    After the first error nothing more is written: files that were whole by then stay, the others are removed.
+    After the first error nothing more is written. Complete files stay, and incomplete files are removed.
     """
 
     def __init__(self, directory: Path, bounds: Bounds = Bounds()) -> None:  # noqa: B008  # it cannot be changed
@@ -55,7 +55,7 @@ class Store:
         self._files: dict[str, PartFile] = {}  # by path of the partition; the least recently used first
         self._waiting: dict[str, _Waiting] = {}
         self._bytes = 0
-        self._rows: Counter[str] = Counter()  # the rows in whole files, by data set
+        self._rows: Counter[str] = Counter()  # the rows in complete files, by data set
         self._whole = 0
         self._failure = ""
         self._due = float("inf")
@@ -75,7 +75,7 @@ class Store:
         self._due = time.monotonic() + self._bounds.seconds
 
     def writer(self, context: Context, origin: Origin) -> ParquetWriter:
-        """Raises OutputError for a run that the data sets have."""
+        """Raises OutputError for a run that the data sets already contain."""
         writer = ParquetWriter(self, context, origin, self._bounds.hours)
         if self._has_file(writer.losses, _losses_file(writer.run)):
             raise OutputError(
@@ -139,7 +139,7 @@ class Store:
         return Outcome(f"{what} in {counted(self._whole, 'file')}", self._failure)
 
     def _write(self, data_set: str, partition: str) -> None:
-        """Writes the rows of a partition that wait. Raises OutputError."""
+        """Writes the waiting rows of a partition. Raises OutputError."""
         if self._failure:
             return
         batch = self._waiting.pop(partition)
@@ -174,7 +174,7 @@ class Store:
 
     @contextlib.contextmanager
     def _noting(self) -> Iterator[None]:
-        """After an OutputError removes all files that are not whole."""
+        """After an OutputError removes all incomplete files."""
         try:
             yield
         except OutputError as error:

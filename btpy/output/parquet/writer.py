@@ -123,7 +123,8 @@ class ParquetWriter(SilentWriter):
         return nanos // 1000, nanos, self.run, self._origin.pid
 
     def _partition(self, data_set: DataSet, nanos: int) -> str:
-        """Raises ProtocolError for a time that no calendar has, OutputError for times too far apart."""
+        """Raises ProtocolError for a time before 1970 or after the year 2262, and OutputError for times that are too
+        far apart."""
         key = data_set.name, nanos // HOUR_NANOS
         path = self._partitions.get(key)
         if path is None:

@@ -1,8 +1,8 @@
 """The messages of Prometheus' protobuf format: the part of ``io.prometheus.client`` that an exposition needs.
 
 Source: io/prometheus/client/metrics.proto of github.com/prometheus/client_model 0.6. No maintained package has the
-generated code with native histograms, so protobuf makes the classes of this description, in a pool of its own: another
-library of the process may have the same messages.
+generated code with native histograms, so protobuf makes the classes from this description. They have a pool of their
+own, because another library of the process may have the same messages.
 """
 
 from __future__ import annotations

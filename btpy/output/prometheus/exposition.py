@@ -16,14 +16,15 @@ from btpy.output.simple_values import SimpleValues
 from btpy.output.writer import Context
 
 LEAST_SECONDS = 0.5
-"""Seconds between two readings, however often somebody scrapes. Reading takes time of the target."""
+"""The least number of seconds between two readings, even if servers scrape more often. A reading takes time of the
+target."""
 
 PATIENCE = 3.0
-"""Seconds that a scrape waits for a reading. Then it gets the last reading."""
+"""Seconds that a scrape waits for a new reading. After that time it gets the last reading."""
 
 
 class Exposition:
-    """``scrapes``: how many were answered."""
+    """``scrapes``: the number of answered scrapes."""
 
     def __init__(self, settings: ExpositionSettings) -> None:
         """Raises UsageError for an address on which this process cannot listen."""
@@ -31,7 +32,7 @@ class Exposition:
         self._changed = threading.Condition()
         self._wanted = False
         self._has_closed = self._has_failed = False
-        self._begun = self._readings = 0  # readings
+        self._begun = self._readings = 0  # numbers of readings
         self._last = float("-inf")
         self._making = threading.Lock()
         self._pages: tuple[int, dict[str, bytes]] = (-1, {})  # the number of a reading, and its pages by content type
@@ -55,7 +56,7 @@ class Exposition:
         return ExpositionWriter(metrics, context)
 
     def begin_report(self) -> bool:
-        """Returns whether somebody waits for a scrape."""
+        """Returns whether a scrape waits for a reading, and a reading is possible now."""
         with self._changed:
             is_due = self._wanted and time.monotonic() - self._last >= LEAST_SECONDS
             if is_due:
@@ -64,14 +65,14 @@ class Exposition:
             return is_due
 
     def report(self) -> None:
-        """The maps of all targets have just been read."""
+        """Called when the maps of all targets have just been read."""
         with self._changed:
             self._readings = self._begun
             self._last = time.monotonic()
             self._changed.notify_all()
 
     def notices(self) -> list[str]:
-        """Tells once that a page could not be made."""
+        """The text that a page could not be made, only once."""
         failure, self._server.failure = self._server.failure, ""
         if not failure or self._has_failed:
             return []
@@ -88,7 +89,7 @@ class Exposition:
         """The content type and the text, for a header ``Accept``. Called by threads of the server."""
         self._read()
         encode, content_type = encoder_of(accept)
-        with self._making:  # one at a time, however many scrape
+        with self._making:  # one page at a time, even if many clients scrape
             reading, pages = self._pages
             if reading != self._readings:
                 reading, pages = self._pages = self._readings, {}

@@ -33,7 +33,7 @@ MOST_SAMPLES = 200_000
 """The largest number of samples of one exposition. A scrape of more would take seconds."""
 
 HITS, RECORDS, TARGET, LEFT_OUT = "probe_hits", "probe_records", "target", "left_out_series"
-"""Names of metrics about btpy itself. A map of such a name gets a metric of another name."""
+"""Names of metrics about btpy itself. A map with one of these names gets a metric with another name."""
 
 _NANOS = 1e9
 _NS_BOUNDS = tuple(1 << power for power in range(10, 41))  # 1 µs to 18 minutes
@@ -143,7 +143,7 @@ def names_of(outline: Outline, reserved: Sequence[str]) -> dict[int, MapNames]:
 
 
 def _labels(keys: Sequence[str], reserved: Sequence[str]) -> tuple[str, ...]:
-    """Labels for the components of a key. No two are the same."""
+    """Labels for the components of a key. All labels are different."""
     labels: list[str] = []
     for key in keys:
         label = _NO_LABEL.sub("_", key).lstrip("_") or "key"
@@ -284,7 +284,7 @@ def _histogram(
     for bucket, (bound, count) in enumerate(zip([*bounds, math.inf], counts, strict=True)):
         below += count
         if bound < 0:
-            continue  # such a histogram could not have a sum (OpenMetrics 1.0)
+            continue  # a histogram with a negative bound could not have a sum (OpenMetrics 1.0)
         text = "+Inf" if bound == math.inf else repr(bound / scale)
         series.append(FamilySample("_bucket", {**labels, "le": text}, below, by_bucket.get(bucket)))
     return [*series, FamilySample("_sum", labels, value.total / scale), FamilySample("_count", labels, below)]

@@ -1,9 +1,9 @@
 """Histograms of maps as native histograms of Prometheus.
 
 The buckets of ``hist`` and ``pctl`` are those of a native histogram whose schema is the precision of the map, so the
-counts are exact. Durations are counted in nanoseconds and exposed in seconds, where their bounds are no powers of two.
-So the native histogram of durations has finer buckets, each a quarter as wide, and the samples of a bucket go into the
-one that contains its middle.
+counts are exact. The agent counts durations in nanoseconds, and Prometheus gets them in seconds. The bounds in seconds
+are no powers of two. Therefore the native histogram of durations has finer buckets, each a quarter as wide, and the
+samples of a bucket of the map go into the fine bucket that contains its middle.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ class _Wish(NamedTuple):
 
 
 def encoder_of(accept: str) -> Encoder:
-    """The protobuf format, if the client wants it most; it alone has native histograms. Otherwise a text format."""
+    """The protobuf format if the client prefers it, because only this format has native histograms. Otherwise a text
+    format."""
     wishes = [_wish(part) for part in accept.split(",")]
     protobuf = max((wish.quality for wish in wishes if _is_delimited(wish)), default=0.0)
     text = max((wish.quality for wish in wishes if wish.media_type in _TEXTS), default=0.0)

@@ -106,7 +106,7 @@ def _fill_native(histogram: Any, native: NativeHistogram, own: Sequence[FamilySa
             getattr(histogram, f"{side}_span").add(offset=offset, length=length)
         getattr(histogram, f"{side}_delta").extend(deltas)
     if not native.positive and not native.negative:
-        histogram.positive_span.add(offset=0, length=0)  # or it would be a classic histogram
+        histogram.positive_span.add(offset=0, length=0)  # without a span it would be a classic histogram
     for sample in own:
         if sample.exemplar is not None:
             _fill_exemplar(histogram.exemplars.add(), sample.exemplar)

@@ -42,8 +42,8 @@ Page = Callable[[str], tuple[str, bytes]]
 
 
 class Server:
-    """``page``: makes the answer. ``answered``: how many scrapes got it. ``port``: the port on which it listens.
-    ``failure``: the error of the last page that could not be made."""
+    """``page``: makes the answer. ``answered``: the number of scrapes that got a page. ``port``: the port on which it
+    listens. ``failure``: the error of the last page that could not be made."""
 
     def __init__(self, settings: ExpositionSettings, page: Page) -> None:
         """Listens. Raises UsageError for an address on which this process cannot listen, and for certificates that
@@ -110,13 +110,13 @@ class Server:
             self._slots.release()
 
     def _secured(self, connection: socket.socket, deadline: float) -> socket.socket:
-        """The connection after its TLS handshake; itself without TLS. Raises OSError for a client without a valid
-        certificate."""
+        """The connection after its TLS handshake, or the same connection without TLS. Raises OSError for a client
+        without a valid certificate."""
         if self._tls is None:
             return connection
         channel = self._tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         try:
-            channel.settimeout(_remaining(deadline))  # of the whole handshake, not of each read
+            channel.settimeout(_remaining(deadline))  # applies to the whole handshake, not to each read
             channel.do_handshake()
         except OSError:
             channel.close()
@@ -186,7 +186,7 @@ def _listening(host: str, port: int) -> socket.socket:
         listener.close()
         raise UsageError(
             f"cannot listen on {host}:{port}: {(cause.strerror or str(cause)).lower()}",
-            help=["--prometheus 0 takes a free port, and says which"],
+            help=["--prometheus 0 takes a free port, and shows its number"],
         ) from cause
     return listener
 

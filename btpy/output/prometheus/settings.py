@@ -25,8 +25,7 @@ _HELP = (
 
 
 class AccessFiles(NamedTuple):
-    """The files that the user names, as texts: ``key`` is in the file of the certificate if it has no file of its
-    own."""
+    """The files that the user names, as texts. ``key``: None if the key is in the file of the certificate."""
 
     token: str | None = None
     certificate: str | None = None
@@ -35,8 +34,8 @@ class AccessFiles(NamedTuple):
 
 
 class TlsFiles(NamedTuple):
-    """Files in PEM format. ``key``: None means that it is in the file of the certificate. ``client_authorities``:
-    certificates that sign those of the clients; None: clients need no certificate."""
+    """Files in PEM format. ``key``: None if the key is in the file of the certificate. ``client_authorities``:
+    certificates that sign the certificates of clients; None if clients need no certificate."""
 
     certificate: Path
     key: Path | None = None
@@ -45,7 +44,7 @@ class TlsFiles(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExpositionSettings:
-    """``host``: a numeric address. ``token``: None means that readers need none. ``tls``: None means plain HTTP."""
+    """``host``: a numeric address. ``token``: None if readers need no token. ``tls``: None for plain HTTP."""
 
     host: str
     port: int
@@ -119,7 +118,7 @@ def _numeric(host: str) -> str:
 
 
 def _token(token_file: str | None, environment: Mapping[str, str]) -> str | None:
-    """None: there is none. Raises UsageError."""
+    """The token; None if the user has not set one. Raises UsageError."""
     if token_file is None:
         text = environment.get(TOKEN_VARIABLE)
         return None if not text else _checked(text, TOKEN_VARIABLE)

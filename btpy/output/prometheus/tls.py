@@ -9,8 +9,8 @@ from btpy.output.prometheus.settings import TlsFiles
 
 
 def server_context(files: TlsFiles) -> ssl.SSLContext:
-    """With ``files.client_authorities``, each handshake needs a client certificate of theirs. Raises UsageError for
-    files that cannot be used.
+    """With ``files.client_authorities``, each handshake needs a client certificate that one of them has signed. Raises
+    UsageError for files that cannot be used.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2

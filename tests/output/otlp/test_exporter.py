@@ -171,7 +171,7 @@ def test_a_patient_export_gives_up_a_backend_that_takes_nothing(monkeypatch: pyt
         exporter = started(
             receiver, replace(settings_of(receiver.url, FAST), log_batches=Batches(0.02, 10, 3)), patient=True
         )
-        with pytest.raises(OutputError, match="has taken nothing"):
+        with pytest.raises(OutputError, match="has accepted nothing"):
             log(exporter, 211)
         exporter.close(0.1)
 
