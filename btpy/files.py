@@ -6,7 +6,7 @@ Two kinds of files need care, most of all where btpy runs as root:
   another user could have written.
 - A *foreign* file belongs to another user and btpy only reads it, such as the files of a JVM in its own ``/tmp``.
   :func:`read_foreign` never waits (a FIFO, a device), follows no link out of the directory tree that it belongs to, and
-  reads no more than a bound.
+  reads a limited number of bytes.
 
 Both functions check the open descriptor, because another file can have the name a moment later.
 """
@@ -32,7 +32,7 @@ _ACL = "system.posix_acl_access"
 
 
 class Untrusted(UsageError):
-    """A file that controls btpy could have been written by another user."""
+    """The error for a file that controls btpy, if another user could have written it."""
 
 
 def trusted_owners() -> frozenset[int]:
@@ -165,9 +165,9 @@ def read_foreign(
 ) -> bytes:
     """At most ``limit`` bytes of a regular file that other users may have made.
 
-    ``name``: relative to the open ``directory``. Symbolic links are not followed, unless ``in_root`` (as by a process
-    whose root is the directory) or ``follow`` (as by this process) is set. ``owners``: the allowed owners of the file;
-    None: any. Raises OSError.
+    ``name``: relative to the open ``directory``. Symbolic links are not followed, unless ``in_root`` or ``follow`` is
+    set. ``in_root`` resolves links like a process whose root is the directory, ``follow`` like this process.
+    ``owners``: the allowed owners of the file; None: any. Raises OSError.
     """
     if in_root:
         place = _open_in_root(directory, name, _PATH)

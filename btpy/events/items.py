@@ -60,9 +60,8 @@ Item = Union[Records, Unread, PrintedMaps, Errors, Counters, Late, Exiting, Rest
 
 
 class ItemDecoder:
-    """Decodes the messages of one session. They must come in order, because records refer to threads that were named
-    before.
-    ``form``: the form of the contents of maps.
+    """Decodes the messages of one session. The messages must come in order, because records refer to threads that were
+    named before. ``form``: the form of the contents of maps.
     """
 
     def __init__(self, form: ContentForm = PRESENT_FORM) -> None:

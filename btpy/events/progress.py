@@ -1,4 +1,5 @@
-"""The progress of long operations of a session. It only stores the values. Any thread may read it."""
+"""The progress of long operations of a session. This module only stores the values of the progress. Any thread may read
+them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Decodes the records that handlers write: the payload of ``EVENTS`` (docs/runtime.md, "Records").
 
-The bytes come from another process and are not trusted: bytes that do not follow the layout are a ProtocolError, and a
-length that exceeds the payload causes no allocation.
+The bytes come from another process and are not trusted: bytes that do not follow the layout cause a ProtocolError, and
+a length that exceeds the payload causes no allocation.
 
-This is the hot path of the client: one pass, integers and slices, no reader object. :class:`Record` is a tuple because
-making one costs a third of what a frozen dataclass does.
+This is the hot path of the client, so it makes one pass with integers and slices, and has no reader object.
+:class:`Record` is a tuple because making one costs a third of what a frozen dataclass does.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ THREAD_NAME = -1
 
 END_OF_VALUES = 0xFF
 
-_MAX_DEPTH = 32  # limit for nested values; the capture depth is far below
+_MAX_DEPTH = 32  # limit for nested values; the capture depth is much smaller
 _MAX_THREADS = 1 << 17  # the size of the cache of names; the agent sends a name again when it has forgotten the thread
 _MAX_NAME_CHARS = 1 << 24  # the maximum number of characters of these names together
 
@@ -200,7 +200,7 @@ _RUN = 256  # records
 
 
 def _half(words: bytes, which: int) -> bytes:
-    """Of each eight bytes, the first four (``which`` 0) or the last four (1)."""
+    """The first four (``which`` 0) or the last four (1) bytes of each eight bytes."""
     return memoryview(words).cast("i")[which::2].tobytes()
 
 
@@ -238,7 +238,7 @@ class RecordDecoder:
                     self._named[template.id] = template.speculative + part.value
 
     def decode(self, payload: bytes) -> list[Record]:
-        """The records of one payload, thread names resolved.
+        """The records of one payload, with the names of their threads.
 
         A malformed record is left out and added to :attr:`malformed`. Its length tells where the next record begins.
         Raises ProtocolError if a length is impossible.

@@ -29,10 +29,10 @@ def pool_of(thread: str) -> str:
 class Node:
     """``start`` and ``end`` are inside of the request. ``waited``: for a task, the time from its hand-over to
     ``start``. ``itself``: the time in which none of its children ran or waited. ``critical``: the time that the
-    critical path of the request spends in it or in its wait, and not in its children. ``cut``: it began before the
-    request or ended after it. ``about``: its time is estimated from samples. ``count``: the number of equal parts, or
-    of short tasks of one pool, that this node stands for: ``total`` is the sum of their times, and ``waited`` the
-    longest wait.
+    critical path of the request spends in the node or in its wait, and not in its children. ``cut``: the node began
+    before the request or ended after it. ``about``: its time is estimated from samples. ``count``: the number of equal
+    parts, or of short tasks of one pool, that this node stands for: ``total`` is the sum of their times, and ``waited``
+    the longest wait.
     """
 
     kind: str
@@ -62,7 +62,7 @@ class Node:
 
     @property
     def last(self) -> int | None:
-        """The moment when its last part ended. None: a task of which no part had ended when the request ended."""
+        """The moment when its last part ended. None for a task without a part that had ended when the request ended."""
         ends = [last for child in self.children if (last := child.last) is not None]
         if self.kind != TASK or not self.cut:
             ends.append(self.end)
@@ -141,7 +141,7 @@ def _parts(request: Request, threads: Iterable[Node]) -> Iterator[Node]:
             if at == len(samples) or samples[at].waited <= samples[at - 1].waited:  # another wait
                 wait = _wait(samples[first:at])
                 if not any(_overlap(wait, part) * 2 > wait.duration for part in request.parts if part.kind == "lock"):
-                    yield wait  # otherwise the part shows the measured wait
+                    yield wait  # otherwise the wait is already a part, with its measured time
                 first = at
 
 
@@ -232,8 +232,8 @@ def _follow(node: Node, until: int, tasks: Sequence[Node]) -> int:
     """Follows the critical path backwards from a moment in the node, and adds the times to the nodes on it. Returns the
     moment at which the path leaves the node.
 
-    The path goes into the part that ended last, because the node went on when that part ended. A task that waits for
-    its thread waits for the task that the thread ran before.
+    The path goes into the part that ended last, because the node went on when that part ended. If a task waits for its
+    thread, the path goes to the task that the thread ran before.
     """
     moment = until
     last_parts = [(last, child) for child in node.children if (last := child.last) is not None]

@@ -1,4 +1,4 @@
-"""What the scripts report about a request. Times are nanoseconds of one clock."""
+"""The data that the scripts report about a request. Times are nanoseconds of one clock."""
 
 from __future__ import annotations
 

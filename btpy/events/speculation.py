@@ -1,7 +1,7 @@
 """Records that a script holds back (``speculate``) until it shows them (``commit``) or drops them (``discard``).
 
-The client holds them, not the target: a limited number for a limited time. Every held record that is not shown is
-counted for its probe.
+The client holds these records, not the target. It holds a limited number for a limited time. Every held record that is
+not shown is counted for its probe.
 """
 
 from __future__ import annotations

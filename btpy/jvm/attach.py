@@ -1,9 +1,9 @@
 """Loading the agent into a running JVM, in one of two ways (:mod:`btpy.jvm.attach_choice`).
 
 For a JVM of this user with the same files, btpy uses the JVM Attach API (``com.sun.tools.attach``). The API needs Java,
-so a helper process (:mod:`btpy.jvm.attacher`) runs a small JVM through JPype. It is started early (:func:`prepare`), so
-that its JVM starts while this process reads the script. For any other JVM, and where there is no Java, a
-:class:`~btpy.jvm.delegate.Delegate` speaks HotSpot's attach protocol.
+so a helper process (:mod:`btpy.jvm.attacher`) runs a small JVM through JPype. The helper is started early
+(:func:`prepare`), so that its JVM starts while this process reads the script. For any other JVM, and where there is no
+Java, a :class:`~btpy.jvm.delegate.Delegate` speaks HotSpot's attach protocol.
 """
 
 from __future__ import annotations
@@ -143,13 +143,14 @@ def attach(
     delegate: Delegate | None = None,
     on_change: Callable[[AttachChoice], None] = lambda choice: None,
 ) -> None:
-    """Load the agent into ``process`` with ``options``. Returns when its entry point has returned.
+    """Load the agent into ``process`` with ``options``. Returns when the agent's entry point has returned.
 
     ``allow``: capabilities, as for ``--allow``; ``delegate``: the delegate of a direct attach. If the Java runtime does
-    not start, and the user has not asked for it, ``on_change`` is called, and then the agent is loaded directly.
+    not start, and the user has not asked for the Attach API, ``on_change`` is called, and then the agent is loaded
+    directly.
 
-    Raises AttachError with one of the codes of :mod:`btpy.jvm.problems`. It can block as long as the target's JVM does
-    not answer. Call it on a separate thread to limit that.
+    Raises AttachError with one of the codes of :mod:`btpy.jvm.problems`. This function can block as long as the
+    target's JVM does not answer. Call it on a separate thread to limit the time.
     """
     require_permission(process)
     try:
@@ -219,8 +220,8 @@ def remove_stale_socket(process: JvmProcess) -> None:
     """Remove the attach socket of a JVM that was killed and had the pid that ``process`` has now.
 
     Call it only for a JVM that needs no delegate. HotSpot removes the socket when it starts, except one of another
-    user: in /tmp only the owner of a file may remove it. Then the Attach API uses that file, and can never connect. If
-    a socket refuses connections, its JVM has ended.
+    user: in /tmp only the owner of a file may remove it. In this case the Attach API uses that file, and can never
+    connect. If a socket refuses connections, its JVM has ended.
 
     Raises AttachError (BT517) if it exists and this process cannot remove it.
     """
@@ -271,7 +272,7 @@ def require_heap(process: JvmProcess) -> Heap | None:
 
 def require_limits(process: JvmProcess) -> tuple[Limit, ...]:
     """The limits of the operating system, and of the code cache. Raises AttachError (BT526) if the agent could reach
-    one.
+    one of them.
     """
     with _asking(process) as ask:
         return _require_limits(process, ask)
@@ -351,10 +352,10 @@ def _connection(process: JvmProcess) -> socket.socket:
 
 
 def wake(process: JvmProcess, delegate: Delegate | None = None, allow: Collection[str] = ()) -> None:
-    """Have the JVM open its attach socket, if it has not yet. ``allow``: as for :func:`attach`.
+    """Have the JVM open its attach socket, if the socket is not open yet. ``allow``: as for :func:`attach`.
 
-    The Attach API would do the same, but looks for the socket in steps of 100 ms, sends SIGQUIT again when it does not
-    come, and leaves its file when it is killed. Raises AttachError.
+    The Attach API would do the same. But it looks for the socket only every 100 ms, sends SIGQUIT again if the socket
+    does not appear, and leaves its file if its process is killed. Raises AttachError.
     """
     most = heap.too_small_to_ask(process.counters)
     if most is not None and heap.LITTLE_HEAP not in allow and not process.session_count:
@@ -405,8 +406,8 @@ def agent_jar() -> Path:
 
 
 def agent_build() -> str:
-    """The build id of the agent's jar. The agent also reports its own, because a JVM keeps the agent that was loaded
-    first.
+    """The build id of the agent's jar. The agent also reports its own build id, because a JVM keeps the agent that was
+    loaded first.
     """
     with agent_jar().open("rb") as jar:
         start = jar.read(1024)  # the manifest is the first entry, and not compressed

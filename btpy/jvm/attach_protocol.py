@@ -105,8 +105,9 @@ def answer(connection: socket.socket, request: bytes, seconds: float) -> str:
 def load_result(answered: str) -> LoadResult:
     """The meaning of the answer to ``load``.
 
-    The first line is the status of the command. Then JDK 9 and later write ``return code: 0`` with the result of the
-    agent, and JDK 8 the bare number; if the library could not be loaded, the reason follows instead.
+    The first line is the status of the command. After it, JDK 9 and later write ``return code: 0`` with the result of
+    the agent, and JDK 8 writes only the number. If the library could not be loaded, the reason follows instead of the
+    result.
     """
     status, _, output = answered.partition("\n")
     if not output.strip():

@@ -373,7 +373,7 @@ def _parsed(text: object) -> Any:
 
 
 def _members(value: object, name: str) -> dict[str, Any]:
-    """An object in an object; empty if there is none."""
+    """The JSON object with this name in a JSON object; empty if there is none."""
     member = value.get(name) if isinstance(value, dict) else None
     return member if isinstance(member, dict) else {}
 

@@ -28,7 +28,7 @@ from btpy.wire.channel import Listener
 _PACKET = 64 * 1024
 _LOAD_SECONDS = 30.0
 ANSWER_SECONDS = 20.0
-"""Seconds that the delegate may take for a request. It waits at most 8 s for a JVM."""
+"""Seconds that the delegate may take for a request. The delegate waits at most 8 s for a JVM."""
 
 _CLOSE_SECONDS = 0.5
 
@@ -100,7 +100,7 @@ class Delegate:
         return Listener(socket.socket(fileno=descriptor), f"unix:{answer['path']}", self._keep)
 
     def wake(self) -> None:
-        """Have the JVM open its attach socket, if it has not yet."""
+        """Have the JVM open its attach socket, if the socket is not open yet."""
         self._ask(do="wake")
 
     def connect(self) -> socket.socket:

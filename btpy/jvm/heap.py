@@ -53,8 +53,8 @@ _SHENANDOAH = re.compile(r"^ *(?P<max>\d+[BKMG]) max, .*?(?P<used>\d+[BKMG]) use
 
 @dataclass(frozen=True, slots=True)
 class Heap:
-    """All sizes are in KiB. ``survivor``: the part that only a collection fills. ``most`` excludes it, because a
-    program cannot allocate there when the other spaces are full.
+    """All sizes are in KiB. ``survivor``: the part that only a collection fills. ``most`` excludes this part, because a
+    program cannot allocate in it when the other spaces are full.
     """
 
     most: int
@@ -108,8 +108,8 @@ def too_small_to_ask(counters: Counters) -> int | None:
 
 
 def look(ask: Callable[[], Heap | None], loaded_classes: int, patience: float = _PATIENCE) -> Heap | None:
-    """The first reading of the heap with enough free memory, or else the best one. None if the JVM does not report
-    it.
+    """The first reading of the heap with enough free memory, or else the reading with the most free memory. None if the
+    JVM does not report it.
     """
     deadline = time.monotonic() + patience
     best = heap = ask()

@@ -166,7 +166,7 @@ def more_privileged(pid: int) -> AttachError:
 
 
 def cannot_become(pid: int, user: str, uid: int, gid: int, reason: str) -> AttachError:
-    """The delegate gives up root for the target's user before it touches anything there."""
+    """The delegate changes from root to the target's user before it touches any file of the target."""
     return AttachError(
         f"cannot attach to pid {pid}: btpy cannot act as its user {user} ({reason})",
         code="BT501",
@@ -187,7 +187,7 @@ def refused_connection(pid: int, detail: str) -> AttachError:
 
 def delegate_ended(pid: int, detail: str) -> AttachError:
     return AttachError(
-        f"the process that works for btpy in the files of the JVM {pid} ended: {detail}",
+        f"the helper process of btpy in the file system of the JVM {pid} ended: {detail}",
         code="BT509",
         help=[f"try again; btpy doctor {pid} tests each step"],
     )
@@ -195,7 +195,7 @@ def delegate_ended(pid: int, detail: str) -> AttachError:
 
 def delegate_silent(pid: int, delegate: int, seconds: float) -> AttachError:
     return AttachError(
-        f"the process {delegate}, which works for btpy in the files of the JVM {pid}, has not answered for"
+        f"the helper process {delegate} of btpy in the file system of the JVM {pid} has not answered for"
         f" {seconds:.0f} s",
         code="BT509",
         help=["the user of the JVM may have stopped it; its file system may hang", f"ps -o pid,stat,wchan {delegate}"],
@@ -204,7 +204,7 @@ def delegate_silent(pid: int, delegate: int, seconds: float) -> AttachError:
 
 def foreign_socket(pid: int, path: str) -> AttachError:
     return AttachError(
-        f"another process than the JVM {pid} listens at {path}, so btpy sends it nothing",
+        f"a process other than the JVM {pid} listens at {path}, so btpy sends it nothing",
         code="BT517",
         help=[f"find and end that process: ss -xlp | grep {path}", f"then: rm {path}"],
     )
@@ -392,7 +392,7 @@ def near_limit(pid: int, limit: Limit) -> AttachError:
 
 def no_proc() -> AttachError:
     return AttachError(
-        "btpy finds JVMs through /proc, which is not there",
+        "btpy finds JVMs through /proc, which does not exist here",
         code="BT515",
         help=["on Linux, mount it: mount -t proc proc /proc", "other systems have no /proc: run btpy on Linux"],
     )
@@ -423,7 +423,7 @@ def no_names_left(pid: int, directory: str) -> AttachError:
 
 def stale_socket(pid: int, path: str, detail: str) -> AttachError:
     return AttachError(
-        f"{path} is left from another JVM, which was killed, and keeps the JVM {pid} from being attached to ({detail})",
+        f"{path} is left from another JVM, which was killed, and prevents an attach to the JVM {pid} ({detail})",
         code="BT517",
         help=[f"sudo rm {path}", f"sudo btpy {pid} … (root removes it)"],
     )

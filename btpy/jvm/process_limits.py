@@ -124,7 +124,7 @@ def _group_memory(groups: str, cgroups: Path) -> Iterator[Limit]:
 
 
 def _memory_of(directory: Path, limit: str, usage: str, reclaimable: tuple[str, ...]) -> Limit | None:
-    """``reclaimable``: pages of files, which the kernel takes back before it kills."""
+    """``reclaimable``: pages of files, which the kernel takes back before it kills a process."""
     most, current = _number(directory / limit), _number(directory / usage)
     if most is None or current is None or most >= _UNLIMITED:
         return None

@@ -412,8 +412,8 @@ def _obstacle(
     root: Path,
     namespace_pid: int,
 ) -> AttachError | None:
-    """The reason why btpy cannot attach. It must be found before the attach, because the attach mechanism uses a signal
-    and a timeout: a JVM that does not expect SIGQUIT prints its threads, or ends.
+    """The reason why btpy cannot attach. btpy must find it before the attach, because the attach mechanism uses a
+    signal and a timeout. A JVM that does not expect SIGQUIT prints its threads, or ends.
     """
     me = os.geteuid()
     if me not in (0, uid):

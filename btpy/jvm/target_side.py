@@ -3,8 +3,8 @@ requests.
 
 It opens the target's /tmp and working directory through /proc, makes the port that a JDK before 16 needs in the
 target's network namespace, and then gives up every id and capability that the target's user does not have. It works in
-the target's files only after that, and only relative to the open directories. So a target that creates symbolic links
-or renames files gains no new rights.
+the target's files only after it has given them up, and only relative to the open directories. Therefore a target that
+creates symbolic links or renames files gains no new rights.
 
 Each packet has one JSON object, and a file descriptor if the request creates one::
 
@@ -287,7 +287,8 @@ class _TargetSide:
         raise problem
 
     def _is_foreign(self, directory: int) -> bool:
-        """Whether the directory has the attach file of another user, or something else under its name."""
+        """Whether the directory has the attach file of another user, or something other than a file under the name of
+        the attach file."""
         try:
             about = os.stat(self._attach_file, dir_fd=directory, follow_symlinks=False)
         except OSError:

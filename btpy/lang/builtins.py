@@ -151,13 +151,13 @@ VARIABLES = {
             "depth",
             INT,
             IN_METHODS,
-            "activations of this probe's methods below this one on this thread; 0 is outermost",
+            "number of enclosing activations of this probe's methods on this thread; 0 is outermost",
         ),
         Variable(
             "indent",
             STRING,
             IN_METHODS,
-            "two blanks for each activation below this one: a method is printed to the right of its caller",
+            "two blanks for each enclosing activation, so that a method is printed to the right of its caller",
         ),
         Variable(
             "self_time",
@@ -180,8 +180,8 @@ VARIABLES = {
             "flow",
             ANY,
             ON_TARGET,
-            "the unit of work of the thread: flow.id, flow.parent and flow.elapsed (null outside of a flow), and what"
-            " probes put there as flow.name",
+            "the unit of work of the thread: flow.id, flow.parent and flow.elapsed (null outside of a flow), and"
+            " values that probes have set as flow.name",
         ),
         Variable("nanos", LONG, EVERYWHERE, "System.nanoTime()", source=Ambient.NANOS),
         Variable("pid", INT, EVERYWHERE, "process id", source=Ambient.PID),
@@ -198,14 +198,14 @@ VARIABLES = {
             "span_id",
             STRING,
             ON_TARGET,
-            "the thread's current span, 16 hexadecimal digits; null: there is none",
+            "the thread's current span, 16 hexadecimal digits; null when there is none",
             source=Ambient.SPAN_ID,
         ),
         Variable(
             "trace_flags",
             INT.or_null(),
             ON_TARGET,
-            "flags of the thread's current span: 1 says that its trace is sampled; null: there is none",
+            "flags of the thread's current span: 1 says that its trace is sampled; null when there is none",
             source=Ambient.TRACE_FLAGS,
         ),
         Variable(
@@ -221,7 +221,7 @@ VARIABLES = {
             "target_class",
             STRING,
             _CALLS | _NEWS | _FIELDS | _TYPES,
-            "class that the code names: of the call or field, of the new object, of the cast or test",
+            "class that the code names: class of the method or field, of the new object, of the cast or test",
             "CALL, NEW, NEWARRAY, FIELD_GET, FIELD_SET, CAST and INSTANCEOF",
             source=SiteFact.TARGET_CLASS,
         ),
@@ -250,7 +250,7 @@ VARIABLES = {
             "NEWARRAY and @OnClassLoad",
         ),
         Variable(
-            "length", INT, frozenset({Place.NEWARRAY}), "length of the new array; its first dimension", "NEWARRAY"
+            "length", INT, frozenset({Place.NEWARRAY}), "length of the new array, in its first dimension", "NEWARRAY"
         ),
         Variable("lock", OBJECT, _SYNCS, "the monitor", "SYNC_ENTER and SYNC_EXIT"),
         Variable(
@@ -308,7 +308,7 @@ FACTS = {
         Fact(SAMPLED_WEIGHT, LONG, "the number of samples that this sample stands for"),
         Fact("tid", LONG, "id of the sampled thread"),
         Fact("thread_name", STRING, "its name"),
-        Fact("is_virtual", BOOLEAN, "whether it is virtual: always false, because only platform threads are sampled"),
+        Fact("is_virtual", BOOLEAN, "always false, because only platform threads are sampled"),
         Fact("state", STRING, "its state"),
         Fact("cpu", DURATION, "processor time that each sample stands for"),
     ),
@@ -448,7 +448,7 @@ def _jvm(
     everywhere: bool = False,
     redacts: bool = False,
 ) -> Function:
-    """A number about the whole JVM. The agent's thread reads it, unless that is very cheap."""
+    """A number about the whole JVM. Only the agent's thread reads it, except numbers that can be read very fast."""
     places = EVERYWHERE if everywhere else OFF_TARGET
     signatures = (_signature(*formals),)
     return Function(name, Group.JVM, f"{name}({parameters})", doc, signatures, result, places=places, redacts=redacts)
@@ -680,17 +680,17 @@ FUNCTIONS = {
             INT.or_null(),
         ),
         Function(
-            "lower", Group.STRINGS, "lower(text)", "lower case, independent of the locale", (_signature(_TEXT),), STRING
+            "lower", Group.STRINGS, "lower(text)", "the text in lower case, independent of the locale", (_signature(_TEXT),), STRING
         ),
         Function(
-            "upper", Group.STRINGS, "upper(text)", "upper case, independent of the locale", (_signature(_TEXT),), STRING
+            "upper", Group.STRINGS, "upper(text)", "the text in upper case, independent of the locale", (_signature(_TEXT),), STRING
         ),
-        Function("trim", Group.STRINGS, "trim(text)", "without blanks at both ends", (_signature(_TEXT),), STRING),
+        Function("trim", Group.STRINGS, "trim(text)", "the text without blanks at both ends", (_signature(_TEXT),), STRING),
         Function(
             "split",
             Group.STRINGS,
             "split(text, separator, n)",
-            "part n between separators, from 0; from the end when n is negative; null when there is none",
+            "part n between separators, counted from 0, or from the end when n is negative; null when there is none",
             (_signature(_TEXT, Parameter("separator", STRING), Parameter("n", INT)),),
             STRING,
         ),
@@ -698,7 +698,7 @@ FUNCTIONS = {
             "replace",
             Group.STRINGS,
             "replace(text, from, to)",
-            "with every occurrence replaced",
+            "the text with every occurrence of from replaced by to",
             (_signature(_TEXT, Parameter("from", STRING), Parameter("to", STRING)),),
             STRING,
         ),
@@ -706,7 +706,7 @@ FUNCTIONS = {
             MATCHES,
             Group.STRINGS,
             "matches(text, pattern)",
-            "whether a glob or a constant /regex/ matches all of the text; null for null; =~ in short",
+            "whether a glob or a constant /regex/ matches all of the text; null for null; =~ does the same",
             (_signature(_TEXT, Parameter("pattern", STRING)),),
             BOOLEAN.or_null(),
         ),
@@ -730,7 +730,7 @@ FUNCTIONS = {
             "normalize_sql",
             Group.STRINGS,
             "normalize_sql(text)",
-            "SQL with ? for literals and lists of them, without comments",
+            "SQL with ? for literals and for lists of literals, without comments",
             (_signature(_TEXT),),
             STRING,
         ),
@@ -788,7 +788,7 @@ FUNCTIONS = {
             "new_id",
             Group.IDENTITY,
             "new_id()",
-            "a number that no other call gets, from 1",
+            "a new number for each call, from 1",
             (_signature(),),
             LONG,
         ),
@@ -804,7 +804,7 @@ FUNCTIONS = {
             BAGGAGE,
             Group.CONTEXT,
             'baggage("key")',
-            "value of the thread's current baggage (OpenTelemetry, Brave, Datadog); null: there is none",
+            "value of the thread's current baggage (OpenTelemetry, Brave, Datadog); null when there is none",
             (_signature(Parameter("key", STRING)),),
             STRING,
             places=ON_TARGET,
@@ -813,7 +813,7 @@ FUNCTIONS = {
             MDC,
             Group.CONTEXT,
             'mdc("key")',
-            "value of the thread's diagnostic context (Logback, Log4j 2, SLF4J's own); null: there is none",
+            "value of the thread's diagnostic context (Logback, Log4j 2, SLF4J's own); null when there is none",
             (_signature(Parameter("key", STRING)),),
             STRING,
             places=ON_TARGET,
@@ -833,7 +833,7 @@ FUNCTIONS = {
             "span",
             Group.OUTPUT,
             "span(name, key=value, …)",
-            "the activation that ends, as a span of the trace that was current when it began",
+            "writes the activation that ends as a span of the trace that was current when it began",
             statement=True,
             places=EXITS,
         ),
@@ -927,14 +927,14 @@ FUNCTIONS = {
         _of_flow("leave_flow", "", "the thread works for no flow; at ENTRY: until the method ends"),
         _of_flow("hand_over_flow", "task", "remembers the current flow with an object, for another thread"),
         _of_flow("resume_flow", "task", "the thread works for the object's flow; at ENTRY: until the method ends"),
-        _of_flow("take_back_flow", "task", "undoes hand_over_flow: the task was refused"),
+        _of_flow("take_back_flow", "task", "undoes hand_over_flow, after the task was refused"),
         _of_flow("keep_flow", "object", "the object belongs to the current flow, or to none, as long as it lives"),
         _of_flow("enter_flow", "object", "the thread works for the flow that the object belongs to, or for none"),
         Function(
             FLOW_RUNS,
             Group.FLOW,
             "flow_runs()",
-            "what other threads did so far for the current flow, at most 256 runs: objects with number, by, thread,"
+            "the work of other threads for the current flow so far, at most 256 runs: objects with number, by, thread,"
             " tid, handedOver, began, ended and running; null outside of a flow",
             (_signature(),),
             ANY,
@@ -982,7 +982,7 @@ KEYWORDS: dict[str, Word] = {
         Word("when", "… when condition { … }", "fires only if the condition is true; costs almost nothing if it is false"),
         Word("let", "let x = value;", "a variable of this firing"),
         Word("if", "if c { … } else if d { … } else { … }", "the braces are required"),
-        Word("else", "if c { … } else { … }", "what to do where the condition is false"),
+        Word("else", "if c { … } else { … }", "statements that run if the condition is false"),
         Word(
             "for",
             "for x in items limit 20 { … }",
@@ -1000,7 +1000,7 @@ KEYWORDS: dict[str, Word] = {
         Word(
             "thread",
             "thread.name = value;  thread.name",
-            "a variable that each thread has for itself; the thread's own name is thread_name",
+            "a variable that each thread has for itself; thread_name is the name of the thread",
         ),
     )
 }
@@ -1086,7 +1086,7 @@ AGGREGATIONS = {
         Aggregation(
             "pctl",
             "pctl(value, 50, 90, 99)",
-            "percentiles, within 2.2 %: those of hist(value, k=4)",
+            "percentiles with an error of at most 2.2 %, from the buckets of hist(value, k=4)",
             MapKind.PCTL,
         ),
         Aggregation(
@@ -1099,7 +1099,7 @@ AGGREGATIONS = {
         Aggregation(
             "topk",
             "topk(value, n=10)",
-            "the n most frequent values, with bounds on how often each was seen",
+            "the n most frequent values, with bounds of their counts",
             MapKind.TOPK,
             (Parameter("n", INT, 10),),
             of_any_type=True,
@@ -1140,7 +1140,7 @@ READABLE_KINDS = frozenset(
 """Kinds whose current value is one number or object, so that ``@m[k]`` can stand in an expression."""
 
 WEIGHED = frozenset({"count", "sum", "avg", "stats", "hist", "pctl", "lhist", "tseries", "topk"})
-"""Aggregations in which a sample of a sampled probe represents all hits since the sample before."""
+"""Aggregations in which a sample of a sampled probe represents all hits since the previous sample."""
 
 NO_RATE_KINDS = frozenset({MapKind.VALUE, MapKind.FIRST, MapKind.LAST})
 """Kinds that do not count samples, so that they have no ``rate``."""
@@ -1264,7 +1264,7 @@ PLACE_OF_POINT = {
 
 @dataclass(frozen=True, slots=True)
 class AnnotationRule:
-    """``attaches``: the annotation says where a probe runs. Each probe has exactly one of these."""
+    """``attaches``: the annotation says where a probe runs. Each probe has exactly one annotation of this kind."""
 
     name: str
     doc: str
@@ -1381,7 +1381,7 @@ SETTINGS = {
             "cpu_budget", "number", "share of one core that all probes may take; --budget overrides it", 0.02, 0, 1
         ),
         SettingRule("string_length", "integer", "characters of a string that are captured", 200, 1, 65535),
-        SettingRule("depth", "integer", "objects inside objects that are captured", 2, 0, 16),
+        SettingRule("depth", "integer", "levels of nested objects that are captured", 2, 0, 16),
         SettingRule("elements", "integer", "elements of an array or collection that are captured", 20, 0, 255),
         SettingRule("fields", "integer", "fields of an object that are captured", 20, 0, 255),
         SettingRule("stack_frames", "integer", "frames of a stack that are captured", 32, 1, 1024),

@@ -57,7 +57,7 @@ class Probe:
     calls: tuple[nodes.Function, ...] = field(default=(), repr=False)  # all functions of the script that it may call
     doc: str = ""
     unit: str = ""
-    tested: str = ""  # the versions of a framework that it is known to work with
+    tested: str = ""  # the versions of a framework with which the probe was tested
 
     sampling: Sampling | None = None
     limit: Limit = NO_LIMIT

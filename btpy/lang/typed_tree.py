@@ -64,7 +64,7 @@ class OperationShape:
     target: Type | None  # None: a static call or field
     arguments: tuple[Type, ...] = ()
     argument_descriptors: tuple[str, ...] = ()
-    value: Type | None = None  # type of RETVAL, OLD_VALUE and NEW_VALUE; None: there is none
+    value: Type | None = None  # type of RETVAL, OLD_VALUE and NEW_VALUE; None without such a value
     value_descriptor: str = "V"
     element_size: int = 0  # NEWARRAY: bytes of one element of the last dimension
     dimensions: int = 0
@@ -72,8 +72,8 @@ class OperationShape:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A local variable of the traced method that is live at a LINE, RAISE or CATCH, by the LocalVariableTable:
-    parameters too, not ``this``."""
+    """A local variable of the traced method that is live at a LINE, RAISE or CATCH, by the LocalVariableTable. This
+    includes parameters, but not ``this``."""
 
     name: str
     type: Type
@@ -447,8 +447,8 @@ class ExitSession:
 
 @dataclass(frozen=True, slots=True)
 class PrintFacts:
-    """``print_threads`` and the like: ``function`` sends a record of ``template`` for each fact; ``argument``: INT or
-    BOOLEAN.
+    """A call of ``print_threads`` or a similar function: ``function`` sends a record of ``template`` for each fact;
+    ``argument``: INT or BOOLEAN.
     """
 
     function: str
@@ -564,8 +564,8 @@ class ThreadClear:
 
 @dataclass(frozen=True, slots=True)
 class FlowChange:
-    """``begin_flow()`` and the like: ``function``, with the object ``of``. ``entered``: at ENTRY, the input that
-    restores the flow when the method ends."""
+    """A call of ``begin_flow()`` or of another function of flows: ``function``, with the object ``of``. ``entered``: at
+    ENTRY, the input that restores the flow when the method ends."""
 
     function: str
     of: Expr | None

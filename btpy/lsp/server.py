@@ -68,7 +68,7 @@ class Server:
         self._lsp = lsp = LanguageServer("btpy", version())
         completing = types.CompletionOptions(trigger_characters=_TRIGGERS)
         mending = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
-        # A partial, because pygls sets attributes on the functions, which methods do not allow.
+        # A ``functools.partial``, because pygls sets attributes on the functions, which methods do not allow.
         lsp.feature(types.TEXT_DOCUMENT_DID_OPEN)(partial(self._opened))
         lsp.feature(types.TEXT_DOCUMENT_DID_CHANGE)(partial(self._changed))
         lsp.feature(types.TEXT_DOCUMENT_DID_SAVE)(partial(self._saved))

@@ -52,7 +52,7 @@ class Fix:
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """``message`` states the problem only, in lower case and without a period; ``help`` says how to correct it,
-    ``notes`` give context. A help or note of several lines continues below its first.
+    ``notes`` give context. A help or note of several lines continues below its first line.
     """
 
     code: str
@@ -129,8 +129,8 @@ def _likeness(name: str, candidate: str, least: int) -> int | None:
 
 
 def edit_distance(left: str, right: str) -> int:
-    """Insertions, deletions, replacements and swaps of neighbours that turn one into the other (optimal string
-    alignment)."""
+    """Insertions, deletions, replacements and swaps of neighbours that turn one text into the other text (optimal
+    string alignment)."""
     last_row: list[int] = []
     previous = list(range(len(right) + 1))
     for row, char in enumerate(left, 1):

@@ -32,8 +32,8 @@ OWN_PACKAGES = ("jdk.jfr.", "jdk.internal.event.", "jdk.internal.jfr.")
 
 @dataclass(frozen=True, slots=True)
 class JfrField:
-    """``type``: a type of the language: a number, BOOLEAN, CHAR, STRING, or OBJECT of one of ``OBJECTS``; never
-    nullable unless it is a reference."""
+    """``type``: a type of the language: a number, BOOLEAN, CHAR, STRING, or OBJECT of one of ``OBJECTS``; only a
+    reference may be nullable."""
 
     name: str
     type: Type

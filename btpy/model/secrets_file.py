@@ -32,7 +32,7 @@ def configured(environment: Mapping[str, str]) -> Secrets:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
     if len(data) > _MOST_BYTES:
-        raise UsageError(f"{path} is too long", help=[f"it has {_MOST_BYTES} bytes at most"])
+        raise UsageError(f"{path} is too long", help=[f"it can have at most {_MOST_BYTES} bytes"])
     try:
         text = data.decode()
     except UnicodeDecodeError:

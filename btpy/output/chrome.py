@@ -35,7 +35,7 @@ from btpy.output.writer import Arity, Context, site_fact, slot_value, template_o
 PROCESS = 1
 """The process id of the only target."""
 
-_COUNTERS = 16  # the largest series of one counter
+_COUNTERS = 16  # the largest number of series of one counter
 _MOMENT = 50_000  # ns from the measurement of a duration to its record; 1 % of long durations
 _REMEMBERED = 4096  # finished outermost slices of a thread
 
@@ -171,7 +171,8 @@ def _range(value: Aggregate | Value) -> list[float | None] | None:
 
 def nested(over: deque[tuple[int, int]], start: int, end: int) -> int | None:
     """The begin of a slice. With it, the slice contains or follows each finished slice in ``over`` (start and end, in
-    order). The slice is then inserted into ``over``; None if it would be too long before ``start``."""
+    order). The function inserts the slice into ``over``. Returns None if the begin would be too long before
+    ``start``."""
     first, inside = start, 0
     for earlier_start, earlier_end in reversed(over):
         if earlier_end <= first:

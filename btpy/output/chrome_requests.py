@@ -1,7 +1,7 @@
 """The report of ``btpy slow`` in the Trace Event Format: each request is a process, with the threads that worked for
 it, and an arrow for each hand-over.
 
-Slices of a thread have to nest, so they are cut to each other. The time that a task waited for its thread, and parts
+Slices of a thread have to nest, so slices that overlap are cut. The time that a task waited for its thread, and parts
 that no single thread did, are asynchronous slices, which stand beside the threads.
 """
 

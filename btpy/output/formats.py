@@ -38,7 +38,7 @@ FORMATS = (
     Format(name="text", summary="lines for people (default)", appends=True, rotates=True, several=True, grows=True),
     Format(
         name="ndjson",
-        summary="one JSON object a line",
+        summary="one JSON object on each line",
         suffixes=(".ndjson", ".jsonl"),
         appends=True,
         rotates=True,

@@ -48,7 +48,7 @@ def listing_lines(probe: ListedProbe, style: Style, detail: Detail) -> list[str]
     if rest_count:
         lines.append(f"{style.ellipsis} and {counted(rest_count, 'more class')} ({detail.for_more})")
     if fixed:
-        lines.append(f"{style.ellipsis} and {counted(len(fixed), 'hidden or lambda class')} that the JVM keeps as made")
+        lines.append(f"{style.ellipsis} and {counted(len(fixed), 'hidden or lambda class')} that the JVM cannot change")
     if probe.unseen:
         one = probe.unseen == 1
         text = "class is made at run time and has" if one else "classes are made at run time and have"

@@ -71,8 +71,8 @@ class _Moment:
 class History:
     """The contents of maps at moments in the last SPAN seconds; ``contents`` are the latest.
 
-    If all maps were empty at a moment (their probes were just added), call :meth:`add` without contents for it. The
-    first rates then refer to that moment.
+    If all maps were empty at a moment (their probes were just added), call :meth:`add` without contents for that
+    moment. The first rates then refer to that moment.
     """
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ def _size(value: Aggregate | Value) -> Number | None:
 @dataclass(frozen=True, slots=True)
 class Order:
     """The user's choices for the rows of one map. ``by``: the order: empty for the default, a figure, ``rate`` or
-    ``key``; ``offset``: rows above the first that is shown."""
+    ``key``; ``offset``: the number of hidden rows above the first shown row."""
 
     by: str = ""
     reverse: bool = False

@@ -103,7 +103,8 @@ class LogfmtWriter(SilentWriter):
 
 
 def quoted(text: str, *, always: bool = False) -> str:
-    """A text as a value. It gets quotes if it needs them, or ``always``. Lone surrogates become U+FFFD."""
+    """A text as a value. The text gets quotes if it needs them, or if ``always`` is set. Lone surrogates become
+    U+FFFD."""
     if not text.isprintable():
         return json.dumps(well_formed(text), ensure_ascii=True)
     if always or not text or any(char in text for char in ' ="'):

@@ -95,8 +95,8 @@ class Series:
 
 
 class Readings:
-    """The maps of one target at their last reading, and the counts of its probes, by their ids. The caller has a lock
-    if several threads use it.
+    """The maps of one target at their last reading, and the counts of its probes, by their ids. The caller holds a lock
+    if several threads use this object.
     """
 
     def __init__(self) -> None:

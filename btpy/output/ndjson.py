@@ -1,4 +1,4 @@
-"""One JSON object a line, for programs: ``jq``, pandas, DuckDB.
+"""One JSON object on each line, for programs: ``jq``, pandas, DuckDB.
 
 Every line has ``"v": 1`` and ``"type"``. The shapes of ``attached_probes``, ``printf``, ``map``, ``hist`` and
 ``stats`` are those of bpftrace's JSON, with more members; ``event`` has the fields of ``emit``. Times are ISO 8601,
@@ -90,7 +90,7 @@ class _Unusual(Exception):  # not an error: the value takes the slow path
 
 
 def _quoted(text: str) -> str:
-    """A string in JSON. Raises _Unusual for one that could steer a terminal or split a line."""
+    """A string in JSON. Raises _Unusual for a string that could steer a terminal or split a line."""
     if text.isprintable():
         return encode_basestring(text)
     raise _Unusual

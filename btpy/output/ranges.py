@@ -11,7 +11,7 @@ from btpy.output.quantities import duration, grouped
 from btpy.output.style import Style
 
 _OF_LOOKED_AT = (MapKind.VALUE, MapKind.FIRST, MapKind.LAST, MapKind.SAMPLE_OF)
-"""Kinds whose values come only from hits that fired, and do not represent others."""
+"""Kinds whose values come only from hits that fired, and do not represent other hits."""
 
 
 def estimate(figure: str, interval: Interval | None, text: Callable[[Number], str], style: Style) -> str:

@@ -154,7 +154,7 @@ def _percents(map_: Map) -> tuple[float, ...]:
 
 
 def different(columns: Iterable[str]) -> tuple[str, ...]:
-    """A name that an earlier column has gets a number: ``tid_2``."""
+    """If an earlier column has the same name, the name gets a number: ``tid_2``."""
     names: list[str] = []
     for column in columns:
         name, number = column, 1
@@ -223,7 +223,7 @@ def slot_getter(slot: Slot, context: Context) -> Callable[[Record], Value]:
 
 
 def map_rows(content: MapContent, template: Template | None, time: int | None, *, timed: bool) -> Iterator[Row]:
-    """``time``: ns since 1970 at which it was shown; None: at the end.
+    """``time``: the time when the map was shown, ns since 1970; None at the end of the run.
 
     The last three columns are null if the map is exact. They are the number of skipped hits, and the interval for the
     first number of the row. A map that is empty because all hits were skipped is a row with only these columns.

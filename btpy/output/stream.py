@@ -182,7 +182,7 @@ class Stream:
         return self._beside[name]
 
     def begin(self, document: Document) -> None:
-        """Declares that the output is a document of this form. To be called before the first record. Raises OutputError
+        """Declares that the output is a document of this form. Call it before the first record. Raises OutputError
         when the file to append to begins differently."""
         if self._append and self._owned and document.head and os.fstat(self.sink.descriptor).st_size:
             self._check_head(document.head)
@@ -205,7 +205,7 @@ class Stream:
             )
 
     def reopen(self, path: Path) -> None:
-        """Continue in a new file of this name, because the open one was moved away. Raises OutputError."""
+        """Continue in a new file of this name, because the open file was moved away. Raises OutputError."""
         self.flush()
         self._finish()
         fresh = _open(path, append=True)
@@ -219,8 +219,8 @@ class Stream:
         self._before_flush.append(call)
 
     def keep_whole(self) -> None:
-        """Removes the beginning of data that could not be written whole, for formats whose readers refuse a file that
-        is cut off.
+        """Removes the beginning of data that could not be written completely, for formats whose readers refuse a file
+        that is cut off.
         """
         self._keeps_whole = True
 

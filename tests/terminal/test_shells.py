@@ -64,7 +64,7 @@ ask btpy Shop --color = ne
         ("btpy check inner/", ["inner/sold.bt"]),
         ("btpy check inn", ["inner/"]),
         ("btpy Shop --color=ne", ["--color=never"]),
-        ("btpy Shop -f nd", ["ndjson\tone JSON object a line"]),
+        ("btpy Shop -f nd", ["ndjson\tone JSON object on each line"]),
         ("btpy ls Shop x -I inn", ["inner/\tDirectory"]),
     ],
 )

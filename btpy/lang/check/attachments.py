@@ -549,7 +549,7 @@ def _signature(argument: nodes.Argument | None, report: Report) -> Pattern | Non
 
 @dataclass(frozen=True, slots=True)
 class _Located:
-    """The value of ``location=``: one location, or several of a list joined."""
+    """The value of ``location=``: one location, or the joined locations of a list."""
 
     places: tuple[Place, ...]
     points: tuple[Point, ...]
@@ -560,7 +560,7 @@ class _Located:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """One location with its arguments; ``span`` is all of it."""
+    """One location with its arguments; ``span``: the text of the location with its arguments."""
 
     location: Location
     thrown: Pattern | None

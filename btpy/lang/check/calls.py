@@ -44,7 +44,7 @@ def call_value(context: Context, tree: nodes.Call) -> Expr:
         expansion = inline(context, tree)
         if expansion.value is None:
             raise FaultError(
-                Diagnostic("BT108", f"`{name}` returns nothing", Label(tree.function.span, "a statement of its own"))
+                Diagnostic("BT108", f"`{name}` returns nothing", Label(tree.function.span, "this must be a separate statement"))
             )
         return expansion
     function = FUNCTIONS.get(name)
@@ -74,7 +74,7 @@ def _aggregation(tree: nodes.Call) -> Diagnostic:
         remedy = _greater_or_less(tree)
     else:
         remedy = f"write @name = {_shortened(tree)}"
-    label = Label(tree.function.span, "only as the value of a map")
+    label = Label(tree.function.span, "possible only as the value of a map")
     return Diagnostic("BT208", f"`{name}` is an aggregation", label, help=(remedy,))
 
 
@@ -100,7 +100,7 @@ def _no_value(tree: nodes.Call, function: Function) -> Diagnostic | None:
             notes=("the time is formatted by btpy, not in the traced program",),
         )
     if function.statement:
-        return Diagnostic("BT108", f"`{name}` has no value", Label(tree.function.span, "a statement of its own"))
+        return Diagnostic("BT108", f"`{name}` has no value", Label(tree.function.span, "this must be a separate statement"))
     return None
 
 
@@ -203,7 +203,7 @@ def check_place(context: Context, function: Function, span: Span) -> None:
 
 
 def function_arguments(context: Context, tree: nodes.Call, function: Function) -> list[Expr]:
-    """Arguments in the types of the parameters, defaults filled in."""
+    """Arguments in the types of the parameters, with defaults for omitted arguments."""
     name = function.name
     arguments, signature = match_arguments(context, tree, name, function.synopsis, function.signatures)
     values: list[Expr] = []

@@ -47,8 +47,8 @@ class Classes(Protocol):
         """The code of a method without parameters; None: it is not known."""
 
     def parameter_names(self, owner: str, name: str) -> tuple[str, ...]:
-        """The parameter names of the only method of that name. Empty when there are several methods, or the names were
-        not compiled in.
+        """The parameter names of the only method of that name. Empty when there are several methods, or the class file
+        has no names of parameters.
         """
 
 

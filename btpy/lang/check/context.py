@@ -68,10 +68,10 @@ class Context:
     explains them.
 
     ``evaluate`` types an expression of the syntax, ``elaborate`` a block: the modules of operators, calls and
-    statements use each other through these two. ``in_entry``: inside ``entry(…)``. ``samples``: the type of each value
-    for a map, by map id, in order; ``scoped_samples``: the type of each value for a thread variable, by its name, and
-    whether it is a secret.
-    ``speculation``: in a body that speculates, the variable with the id of the speculation.
+    statements use each other through these two functions. ``in_entry``: inside ``entry(…)``. ``samples``: the type of
+    each value for a map, by map id, in order; ``scoped_samples``: the type of each value for a thread variable, by its
+    name, and whether it is a secret. ``speculation``: in a body that speculates, the variable with the id of the
+    speculation.
 
     ``functions``: the functions of the script by name; ``frame``: the function that is being inlined; ``calls``: packed
     spans of the enclosing calls; ``inlined``: the number of functions inlined so far.
@@ -79,7 +79,7 @@ class Context:
     being inlined.
     ``permissions``: the permissions of the user; ``classes``: the known classes of the traced program; ``subject``: the
     name of the traced method in messages.
-    ``jfr_events``: the JFR events by name. Without a shape, the body adds its events that are not there yet.
+    ``jfr_events``: the JFR events by name. Without a shape, the events of the body that are missing in it are added.
     """
 
     probe: program.Probe

@@ -169,7 +169,7 @@ def _check_formals(tree: nodes.Probe, attached_probe: Attached, report: Report) 
                     f"`{name}` is a parameter of the method here",
                     Label(formal.name.span, f"hides the built-in `{name}`"),
                     help=(f"`{name}` needs no parameter: leave it out, and use it in the body",),
-                    notes=("the list gives its own names to the parameters of the method, in their order",),
+                    notes=("the names in the list are new names of the parameters of the method, in their order",),
                     severity=Severity.WARNING,
                 )
             )

@@ -73,7 +73,7 @@ def elaborate(
 
     ``places``: where it runs; ``location``: the label that explains the places. ``outermost``: it fires only when depth
     is 0. ``thrown``: the exception is always an input, because THROW(type=…) tests it. ``subscribers``: the probes
-    whose bodies run where this one says ``provide``. ``jfr_events``: as in :class:`Context`.
+    whose bodies run where this probe says ``provide``. ``jfr_events``: as in :class:`Context`.
     """
     context = Context(
         probe,

@@ -48,7 +48,7 @@ def provide(context: Context, call: nodes.Call) -> list[Statement]:
             Diagnostic(
                 "BT117",
                 f"`provide` cannot stand in {where}",
-                Label(call.function.span, "in the body of a probe only"),
+                Label(call.function.span, "possible only in the body of a probe"),
             )
         )
     if context.probe.tree.name is None:

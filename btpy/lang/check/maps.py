@@ -78,7 +78,7 @@ def _aggregate(context: Context, map_: Map, keys: tuple[Expr, ...], call: nodes.
             raise FaultError(
                 Diagnostic(
                     "BT202" if type_.kind is Kind.LONG else "BT201",
-                    f"a bound of `{rule.name}` is {with_article(type_)}, its samples are {named(value.type)}",
+                    f"a bound of `{rule.name}` is {with_article(type_)}, but its samples are {named(value.type)}",
                     Label(bound.span, named(type_)),
                     (Label(arguments[0].span, named(value.type)),),
                     help=("lhist(duration, 0, 100ms, 10ms)",) if value.type.kind is Kind.DURATION else (),
@@ -325,7 +325,7 @@ def find_map(context: Context, reference: nodes.MapReference) -> Map:
                 f"unknown map `{map_title(reference.name)}`",
                 Label(reference.name_span, "never assigned"),
                 help=did_you_mean(f"{map_title(reference.name)}", [map_title(name) for name in context.maps])
-                or (f"a map exists once a statement assigns to it:  {reference.span.text} = …",),
+                or (f"a map exists after a statement has assigned to it:  {reference.span.text} = …",),
                 notes=("maps: " + quote(map_title(name) for name in context.maps),) if context.maps else (),
             )
         )

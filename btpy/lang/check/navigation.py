@@ -59,7 +59,7 @@ _OPERATORS_INSTEAD = {
     **dict.fromkeys(("entrySet", "items"), "for key, value in {0} limit 20 {{ … }}"),
     **dict.fromkeys(("keySet", "keys"), "for key in {0} limit 20 {{ … }}"),
     "join": "print({1})",
-    **dict.fromkeys(("toString", "toJson", "dump"), "print({0}), with more of its fields print(show({0}))"),
+    **dict.fromkeys(("toString", "toJson", "dump"), "print({0}), or with more of its fields print(show({0}))"),
 }
 """The usual purpose of a method call, by its name. Some of these methods may be called on strings."""
 
@@ -278,7 +278,7 @@ def method_call(context: Context, tree: nodes.MethodCall) -> Expr:
             Diagnostic(
                 "BT208",
                 f"`{tree.method.text}` is an aggregation",
-                Label(tree.method.span, "only as the value of a map"),
+                Label(tree.method.span, "possible only as the value of a map"),
                 help=(f"write {replacement}",),
                 fixes=(Fix(tree.span, replacement),),
             )

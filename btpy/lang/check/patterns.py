@@ -28,7 +28,7 @@ def check_pattern(pattern: Pattern, method: bool, report: Report) -> None:
     elif slip := _slip(text, method):
         report(_with_fix(pattern, *slip))
     elif re.search(r"\s", text):
-        report(Diagnostic("BT313", f"a {word} pattern has no blanks", Label(pattern.span)))
+        report(Diagnostic("BT313", f"a {word} pattern cannot have blanks", Label(pattern.span)))
     elif not text.startswith("@") and (_LIKE_A_REGEX_METHOD if method else _LIKE_A_REGEX_CLASS).search(text):
         glob = re.sub(r"\.[*+]", "*", text).replace("\\", "")
         help_ = [f'"/{text}/" (regex)']
@@ -50,7 +50,7 @@ def check_signature(pattern: Pattern, report: Report) -> bool:
     short = pattern.span.text.startswith("(")  # a script writes no return type after Class::method
     if (converted := _of_descriptor(pattern.text.removeprefix("* ") if short else pattern.text)) is not None:
         replacement = "(" + converted.partition("(")[2] if short else f'"{converted}"'
-        report(_with_fix(pattern, "types are written as in Java, not as a descriptor", replacement))
+        report(_with_fix(pattern, "types must be written as in Java, not as a descriptor", replacement))
         return False
     readable = re.fullmatch(r"\s*(!?)([^()]*)\(([^()]*)\)\s*", pattern.text)
     if readable is None:
@@ -117,7 +117,7 @@ def _check_regex(pattern: Pattern, report: Report) -> None:
         re.compile(text[1:-1])
     except (re.error, OverflowError, RecursionError) as error:
         glob = re.fullmatch(r"[\w.$*?]+", text[1:-1])
-        help_ = (f"a glob has no slashes:  {text[1:-1]}",) if glob else ()
+        help_ = (f"a glob cannot have slashes:  {text[1:-1]}",) if glob else ()
         report(
             Diagnostic("BT313", "this regular expression cannot be read", Label(pattern.span, str(error)), help=help_)
         )
@@ -161,10 +161,10 @@ def _slip_of_class(sign: str, name: str) -> tuple[str, str] | None:
             f'"{sign}{spelling.strip()}"' for spelling in alternatives
         ) + "]"
     if name.startswith("!"):
-        return "exclusions are a separate argument", f'class="…", exclude="{name[1:]}"'
+        return "exclusions must be a separate argument", f'class="…", exclude="{name[1:]}"'
     if "::" in name:
         owner, _, member = name.partition("::")
-        return "class and method are two arguments", f'class="{sign}{owner}", method="{member}"'
+        return "class and method must be two arguments", f'class="{sign}{owner}", method="{member}"'
     plain = name
     if re.fullmatch(r"L[\w$/]+;", plain):
         plain = plain[1:-1]
@@ -187,14 +187,14 @@ def _slip_of_method(name: str) -> tuple[str, str] | None:
         plain = match[1].strip()
         if not match[2].strip():
             return "write only the name of the method", f'"{plain}"'
-        return "parameter types are a separate argument", f'method="{plain}", type="* ({match[2].strip()})"'
+        return "parameter types must be a separate argument", f'method="{plain}", type="* ({match[2].strip()})"'
     owner, _, member = name.rpartition("::")
     if owner and _METHOD_NAME.fullmatch(member):
-        return "class and method are two arguments", f'class="{owner}", method="{member}"'
+        return "class and method must be two arguments", f'class="{owner}", method="{member}"'
     location = re.fullmatch(r"([\w$*]+)\.(return|call|callee|exported|inline)", name)
     if location is not None:
         return (
-            "the location stands behind the method",
+            "the location must stand behind the method",
             f"{location[1]} @{'return' if location[2] == 'return' else 'entry'}",
         )
     if re.fullmatch(r"(?:[\w$]+\.)+[\w$]+", name):
@@ -214,9 +214,9 @@ def _slip_of_signature(negated: str, returns: str, parameters: str) -> tuple[str
     types = [_plain_type(parameter) for parameter in _without_arguments(parameters).split(",") if parameter.strip()]
     replacement = f'"{negated}{_plain_type(result) if result else "*"} ({", ".join(types)})"'
     if not returns.strip():
-        return "a signature begins with the return type, `*` for any", replacement
+        return "a signature must begin with the return type, `*` for any", replacement
     if len(result.split()) > 1 or result != _without_arguments(returns).strip():
-        return "a signature has no name and no modifiers", replacement
+        return "a signature cannot have a name or modifiers", replacement
     if [
         parameter.strip() for parameter in parameters.split(",") if parameter.strip()
     ] != types or result != returns.strip():

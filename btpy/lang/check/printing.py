@@ -51,7 +51,7 @@ def print_values(context: Context, call: nodes.Call) -> Statement:
                 f"`{name.text}=` is possible only with a map",
                 Label(name.span),
                 help=(
-                    foreign_names.OUTPUT_OPTIONS.get(name.text, 'named values are an event:  emit("name", key=value)'),
+                    foreign_names.OUTPUT_OPTIONS.get(name.text, 'named values need an event:  emit("name", key=value)'),
                 ),
             )
         )
@@ -214,9 +214,9 @@ def _check_conversion(context: Context, conversion: str, value: Expr, tree: node
 
 
 _INSTEAD_OF_CONVERSIONS = {
-    **dict.fromkeys("YHMST", ('a time is put into text by  strftime("%Y-%m-%d %H:%M:%S")',)),
-    **dict.fromkeys("rpk", ("any value is put into text by  %s",)),
-    "i": ("an integer is put into text by  %d",),
+    **dict.fromkeys("YHMST", ('to put a time into text:  strftime("%Y-%m-%d %H:%M:%S")',)),
+    **dict.fromkeys("rpk", ("to put any value into text:  %s",)),
+    "i": ("to put an integer into text:  %d",),
     "n": ("leave it out: each printf is a line",),
 }
 
@@ -320,7 +320,7 @@ def speculation(context: Context, call: nodes.Call) -> Statement:
 
 
 class Record:
-    """Collects the values of one record and how they are shown. ``args``, ``targs`` or ``locals()`` goes last: its slot
+    """Collects the values of one record and their formats. ``args``, ``targs`` or ``locals()`` goes last: its slot
     stands for the rest.
     """
 

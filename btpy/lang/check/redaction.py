@@ -4,8 +4,8 @@ makes from them.
 A secret stays secret through variables, functions, thread variables, ``provide``, ``??``, ``?:``, ``+``, casts,
 elements, and functions that cut or change texts. Results that describe a secret without showing it are shown:
 comparisons, ``len``,
-``hash``, ``typeof``. This follows from the script alone; fields of an object that is shown as a whole are redacted by
-the agent.
+``hash``, ``typeof``. This module decides from the script alone. The agent redacts the fields of an object that is shown
+as a whole.
 """
 
 from __future__ import annotations

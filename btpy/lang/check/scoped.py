@@ -68,7 +68,7 @@ def scoped_variables(
 def _too_many(extra: nodes.ScopedVariable, count: int) -> Diagnostic:
     return Diagnostic(
         "BT223",
-        f"there are at most {MOST} {_SCOPES[extra.scope]}",
+        f"there can be at most {MOST} {_SCOPES[extra.scope]}",
         Label(extra.span, f"number {MOST + 1} of {count}"),
         help=(f"keep values that belong together under one key of a map:  @name[{_KEYS[extra.scope]}] = …",),
     )
@@ -164,12 +164,12 @@ def _owner(context: Context, tree: nodes.ScopedVariable) -> Expr | None:
 
 
 def stateful(context: Context, tree: nodes.Expression, where: str = "state") -> Expr:
-    """An object that may have variables. A value that the script creates cannot, because each use may
+    """An object that may have variables. A value that the script creates cannot have variables, because each use may
     create another object."""
     value = context.value(tree)
     if value.type.kind not in (Kind.OBJECT, Kind.ANY, Kind.ARRAY):
         fault = mistyped(context, value, tree, f"`{where}` needs an object, not {named(value.type)}")
-        help_ = f"a map keeps values by text or number:  @name[{tree.span.text}] = …"
+        help_ = f"use a map to keep values by text or number:  @name[{tree.span.text}] = …"
         raise FaultError(replace(fault, help=(help_,)) if where == "state" else fault)
     return value
 
@@ -198,7 +198,8 @@ def _find(context: Context, tree: nodes.ScopedVariable) -> ScopedVariable:
 
 
 def flow_change(context: Context, function: Function, call: nodes.Call) -> Statement:
-    """``begin_flow()`` and the like. At ENTRY the woven method keeps the flow that was current until then."""
+    """A call of ``begin_flow()`` or of another function of flows. At ENTRY the woven method keeps the flow that was
+    current until then."""
     _require_target(context, call.span, f"{function.name}()")
     of = stateful(context, call.arguments[0].value, function.name) if call.arguments else None
     entered = None
@@ -229,6 +230,6 @@ def _require_target(context: Context, span: Span, name: str) -> None:
                     f"`{name}` does not exist in {place.value}",
                     Label(span, "known on threads of the traced program"),
                     (context.location,) if context.location is not None else (),
-                    help=("a value for all threads is kept in a map:  @name = …",),
+                    help=("to keep a value for all threads, use a map:  @name = …",),
                 )
             )

@@ -69,7 +69,7 @@ def _maps(
             key_names=key_names(use.reference.keys),
         )
         if len(use.reference.keys) > MAX_KEYS:
-            report(Diagnostic("BT103", f"a map has at most {MAX_KEYS} keys", Label(use.reference.span)))
+            report(Diagnostic("BT103", f"a map can have at most {MAX_KEYS} keys", Label(use.reference.span)))
         if name in declared:
             maps[name] = apply(declared[name], maps[name], use.reference, report)
     for use in uses:

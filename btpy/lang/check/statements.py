@@ -277,7 +277,7 @@ def _as_map(context: Context, target: nodes.Field | nodes.Index) -> str:
     """The help for an assignment to an element of a value: how a script keeps values in a map."""
     match target:
         case nodes.Index(target=nodes.Name(text=name), index=key) if not is_known(context, name):
-            return f"a map has an @ before its name:  @{name}[{key.span.text}] = …"
+            return f"write an @ before the name of a map:  @{name}[{key.span.text}] = …"
         case nodes.Index(target=nodes.MapReference(keys=keys) as first, index=key) if keys:
             keys_text = ", ".join(part.span.text for part in (*keys, key))
             return f"write all keys in one pair of brackets:  @{first.name}[{keys_text}] = …"

@@ -32,7 +32,7 @@ def is_static(owner: str, tree: nodes.Field) -> Diagnostic:
             Label(tree.name.span),
             help=(f'its name is a text:  "{owner}"', f"a test:  value instanceof {owner}    a name:  typeof(value)"),
         )
-    by_name = f'a constant of an enum is compared by its name:  x.status == "{name}"'
+    by_name = f'compare a constant of an enum by its name:  x.status == "{name}"'
     return Diagnostic(
         "BT213",
         f"`{name}` is a static field of `{owner}`",

@@ -93,7 +93,7 @@ def not_assignable(context: Context, target: nodes.Name, tree: nodes.Assign) -> 
         )
     help_ = did_you_mean(target.text, [name for scope in context.scopes for name in scope])
     if tree.operator.text == "=":
-        help_ = (*help_, f"a new variable is made by:  let {target.text} = …", f"a map by:  @{target.text} = …")
+        help_ = (*help_, f"to declare a new variable:  let {target.text} = …", f"or a map:  @{target.text} = …")
     elif not help_:
         help_ = (
             f"a map counts over all firings, without a declaration:  @{target.text} {tree.operator.text} …",
@@ -535,7 +535,7 @@ def _unknown(context: Context, tree: nodes.Name) -> Diagnostic:
         help_ = (f"did you mean `@{tree.text}`?",)
     elif not help_ and "args" in names:
         help_ = (
-            f"a parameter of the method has a $:  ${tree.text}",
+            f"write a $ before a parameter of the method:  ${tree.text}",
             f"a field of its object:  self.{tree.text}    a map:  @{tree.text}",
         )
     places = ", ".join(place.value for place in context.places)

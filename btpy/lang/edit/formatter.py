@@ -82,7 +82,7 @@ class _Part(Enum):
     BODY = "opens a body on a line of its own"
     STATEMENT = "begins a statement"
     END = "closes a block"
-    TIGHT = "stands directly after what is before it"
+    TIGHT = "stands directly after the token before it"
     PREFIX = "an operator that stands directly before its operand"
     PLAIN = "follows after a blank, or where the author broke the line"
 

@@ -26,7 +26,7 @@ def btrace_state(failure: Failure) -> Diagnostic | None:
     kind, name = field.groups()
     shared = (
         f"all threads share maps, which need no declaration:  @{name[0].lower()}{name[1:]} += 1",
-        "its values are printed at the end, and where a script calls print(@name)",
+        "the values of the map are printed at the end, and where a script calls print(@name)",
     )
     advice = (f"write thread.{name} where it is used; the variable exists from its first assignment on",)
     return Diagnostic(
@@ -54,14 +54,14 @@ def typed_variable(failure: Failure) -> Diagnostic | None:
     annotated = _ANNOTATED.match(failure.source.text, start)
     if annotated is not None and annotated.start(2) == failure.at:
         place = Span(failure.source, start, annotated.end())
-        return rewritten("BT016", "a variable is made by `let`", place, f"let {annotated[1]}")
+        return rewritten("BT016", "a variable must be declared by `let`", place, f"let {annotated[1]}")
     match = _DECLARATION.match(failure.source.text, start)
     if match is None or failure.source.text.index("=", match.end()) < failure.at:
         return None
     place = Span(failure.source, start, match.end())
     replacement = f"let {match[1]}"
     constructor = re.match(r"\s*=\s*new\s+\w*(Map|List|Set|Adder|Integer|Long)\b", failure.source.text[match.end() :])
-    problem = rewritten("BT016", "a variable is made by `let`", place, replacement)
+    problem = rewritten("BT016", "a variable must be declared by `let`", place, replacement)
     if constructor is not None:
         return replace(problem, help=(f"a probe creates no objects; a map exists without one:  @{match[1]}[key] = …",), fixes=())
     return problem
@@ -104,13 +104,13 @@ def declared_for_a_thread(failure: Failure) -> Diagnostic | None:
 
 _ITEMS_OF_OTHERS = {
     "package": "leave it out: a script has no package",
-    "with": "a probe is its point and a body:  com.acme.Foo::bar { … }",
+    "with": "write a probe as its point and a body:  com.acme.Foo::bar { … }",
     "module": "leave it out: a script is a file",
     "namespace": "leave it out: a script is a file",
-    "include": "a library is imported by:  import btpy.jdbc;",
+    "include": "to import a library:  import btpy.jdbc;",
     "class": "leave it out: a script is a list of probes",
-    "trace": "a probe is its point and a body:  com.acme.Foo::bar { … }",
-    "on": "a probe is its point and a body:  com.acme.Foo::bar { … }",
+    "trace": "write a probe as its point and a body:  com.acme.Foo::bar { … }",
+    "on": "write a probe as its point and a body:  com.acme.Foo::bar { … }",
 }
 
 

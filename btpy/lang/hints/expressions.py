@@ -36,7 +36,7 @@ def arrow(failure: Failure) -> Diagnostic | None:
     before = failure.source.text[failure.start : arrow].rstrip()
     if "::" in before and "{" not in before:
         return Diagnostic(
-            "BT016", "`->` is not an operator here", Label(place), help=("a body is in braces:  { print(1) }",)
+            "BT016", "`->` is not an operator here", Label(place), help=("write a body in braces:  { print(1) }",)
         )
     owner = re.search(r"(?<![\w.$@])(self|this)$", before)
     inside = re.match(r"->\s*([A-Za-z_]\w*)", failure.source.text[arrow : arrow + 80])
@@ -323,7 +323,7 @@ def list_in_parentheses(failure: Failure) -> Diagnostic | None:
     if several is not None and names is not None and failure.statement == several[1]:
         return Diagnostic(
             "BT016",
-            "a statement gives a value to one name",
+            "a statement can give a value to only one name",
             Label(failure.ahead(1)),
             help=(f"write let {several[1]} = {names[2].strip()}; let {names[1]} = {names[3].strip()};",),
         )
@@ -331,7 +331,7 @@ def list_in_parentheses(failure: Failure) -> Diagnostic | None:
     if stored is not None and failure.rest.startswith(","):
         return Diagnostic(
             "BT016",
-            "a map holds one value for a key",
+            "a map can hold only one value for a key",
             Label(failure.ahead(1)),
             help=(
                 f"use a map for each value;  table(@a, @b)  prints them side by side:  {stored[1]}_1"
@@ -343,7 +343,7 @@ def list_in_parentheses(failure: Failure) -> Diagnostic | None:
     if grouped is not None and further is not None and not re.search(r"\bin\s*\([^()]*$", failure.before):
         start = failure.source.text.rindex("(", failure.start, failure.at)
         place = Span(failure.source, start, failure.at + further.end())
-        return rewritten("BT016", "values are not grouped in brackets", place, f"{grouped[1]}{further[1]}")
+        return rewritten("BT016", "values cannot be grouped in brackets", place, f"{grouped[1]}{further[1]}")
     values = re.search(r"\bin\s*\(([^()]*)$", failure.before)
     rest = re.match(r"([^()\n]*)\)", failure.rest)
     if values is None or rest is None or not failure.rest.startswith(","):

@@ -59,7 +59,7 @@ FORMS = {
     "assert": 'a test whose result is printed:  if arg0 == null { print("null") }',
     **dict.fromkeys(("await", "async", "goto"), "this statement does not exist in a probe"),
     **dict.fromkeys(("global", "nonlocal"), _SHARED),
-    "yield": 'values leave a probe by print(value, …) or emit("name", key=value)',
+    "yield": 'a probe outputs values by print(value, …) or emit("name", key=value)',
     **dict.fromkeys(("import", "from"), "libraries are imported outside of probes:  import btpy.jdbc;"),
     **dict.fromkeys(("lambda",), "functions cannot be values; a function has a name:  fn twice(int n): int = n * 2;"),
     **dict.fromkeys(("try", "catch", "finally", "except"), _CATCH),
@@ -152,7 +152,7 @@ FUNCTIONS = {
 
 FUNCTION_FORMS = {
     **dict.fromkeys(("kernel_string", "user_string", "user_string_quoted", "kstr_utf8"), _NO_CAST),
-    **dict.fromkeys(("flag", "flagged", "isFlagged", "setFlag", "clearFlag"), "a map keeps it:  @flagged[key] = true"),
+    **dict.fromkeys(("flag", "flagged", "isFlagged", "setFlag", "clearFlag"), "keep it in a map:  @flagged[key] = true"),
     "setopt": "settings stand outside of probes:  config { max_map_keys = 8192; }",
     **dict.fromkeys(("openTrace", "closeTrace", "freopen"), "the output goes to a file by  -o FILE"),
     **dict.fromkeys(("createTimer", "getElapsedTime", "resetTimer"), "the time of a call is `duration` at @return"),

@@ -387,7 +387,7 @@ def parameters_of_annotation(failure: Failure) -> Diagnostic | None:
     names = "error.kind, error.message, error.line" if head[1] == "OnError" else "variables of the language"
     return Diagnostic(
         "BT011",
-        f"`@{head[1]}` has no parameters",
+        f"`@{head[1]}` cannot have parameters",
         Label(failure.span),
         help=(f"write @{head[1]} {{ … }}; the body sees {names}",),
     )
@@ -469,21 +469,21 @@ def location_word(failure: Failure) -> Diagnostic | None:
             "BT016",
             "`BIND` is Byteman's form",
             Label(place),
-            help=(f"a variable is made in the body:  {{ let {bound[1]} = {value}; … }}",),
+            help=(f"declare the variable in the body:  {{ let {bound[1]} = {value}; … }}",),
         )
     flag = re.match(r"-([a-zA-Z])\b(?:\s+(\d+))?", failure.rest)
     if flag is not None:
         return _flag(failure.ahead(flag.end()), flag[1], flag[2] or "5")
     word = re.match(r"(IF|if|WHERE|where|WHEN|unless|while)\b", failure.rest)
     if word is not None:
-        return rewritten("BT016", "the condition of a probe follows `when`", failure.ahead(word.end()), "when")
+        return rewritten("BT016", "the condition of a probe must follow `when`", failure.ahead(word.end()), "when")
     word = re.match(r"(DO|do|then|THEN|begin|:|=>)(?!\w)", failure.rest)
     if word is not None:
         return Diagnostic(
             "BT016",
             f"`{word[1]}` does not begin a body here",
             Label(failure.ahead(len(word[1])), BRACE_EXPECTED),
-            help=("a body is in braces:  { print(arg0) }",),
+            help=("write a body in braces:  { print(arg0) }",),
         )
     return None
 
@@ -503,7 +503,7 @@ def decorator(failure: Failure) -> Diagnostic | None:
     name = re.match(r"@[\w.]+", failure.rest)
     return Diagnostic(
         "BT001",
-        "a probe begins with one of the annotations of btpy",
+        "a probe must begin with one of the annotations of btpy",
         Label(failure.ahead(name.end() if name else 1)),
         help=(f'write @OnMethod(class="{owner}", method="{method}") {{ … }}',),
     )

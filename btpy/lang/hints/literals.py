@@ -144,7 +144,7 @@ def prefix_of_text(failure: Failure) -> Diagnostic | None:
     if prefix is None or not failure.rest.startswith('"'):
         return None
     place = failure.behind(len(prefix[1]))
-    note = ("a backslash in a text is written twice; a regular expression is  /…/",) if "r" in prefix[1].lower() else ()
+    note = ("write a backslash in a text twice; a regular expression is  /…/",) if "r" in prefix[1].lower() else ()
     return Diagnostic(
         "BT016",
         f"a text cannot have `{prefix[1]}` before it",

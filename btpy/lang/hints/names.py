@@ -145,5 +145,5 @@ def called_map(failure: Failure) -> Diagnostic | None:
         "BT016",
         f"`{name[0]}` is a map: it cannot be called",
         Label(place),
-        help=(f"an aggregation is stored:  @name = {replacement}", "and printed:  print(@name)"),
+        help=(f"store the aggregation:  @name = {replacement}", "and print it:  print(@name)"),
     )

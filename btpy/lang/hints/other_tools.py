@@ -453,11 +453,11 @@ _ARTHAS = (
     ),
     _form(
         r"^\s*(?:jad|dump|redefine|retransform)\b",
-        "nothing is decompiled or redefined; members:  btpy ls PID com.acme.Foo",
+        "btpy decompiles and redefines nothing; to list members:  btpy ls PID com.acme.Foo",
     ),
     _form(
         r"^\s*(?:ognl|getstatic|vmtool)\b",
-        "no code of the program is run; a probe prints the values in a method:  btpy PID -e '…'",
+        "btpy runs no code of the program; a probe prints the values in a method:  btpy PID -e '…'",
     ),
     _form(r"^\s*thread\b", "@OnBegin { print_threads() }"),
     _form(

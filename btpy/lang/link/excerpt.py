@@ -25,7 +25,7 @@ def excerpt(script: Source, text: str, *, using: bool = False) -> str:
 
 
 def sampled(text: str, arguments: str) -> str:
-    """The text of one probe, sampled: ``arguments`` are those of ``@Sample``. Raises ScriptError."""
+    """The text of one probe with ``@Sample``. ``arguments``: the arguments of ``@Sample``. Raises ScriptError."""
     expanded = expand_source(Source("<probe>", text)).strip()
     (item,) = parser.parse(Source("<probe>", expanded)).items
     assert isinstance(item, nodes.Probe)

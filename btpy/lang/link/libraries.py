@@ -78,7 +78,7 @@ class Libraries:
         return Libraries((*first, *folders, Path(home) / "btpy" / "probes"))
 
     def shown(self, path: Path) -> str:
-        """The name of a file in messages: ``btpy/name.bt`` for those that come with btpy."""
+        """The name of a file in messages: ``btpy/name.bt`` for libraries that come with btpy."""
         packaged = self.packaged.resolve()
         if packaged in path.parents:
             return f"{PACKAGED}/{path.relative_to(packaged)}"
@@ -165,8 +165,8 @@ def read(path: Path, *, own: bool = False) -> str:
 
 
 def _listed(directory: Path) -> Iterator[tuple[str, Path]]:
-    """The libraries in a directory. There are none if it is missing, or if this user cannot reach it: a run on another
-    host may have the search path of its client.
+    """The libraries in a directory. There are none if the directory is missing, or if this user cannot reach it. A run
+    on another host may have the search path of its client, whose directories do not exist there.
     """
     if os.path.isdir(directory):
         for path in sorted(directory.rglob("*" + SUFFIX)):
@@ -182,5 +182,5 @@ def _require_trusted(*directories: Path) -> None:
             files.require_trusted(directory)
     except files.Untrusted as error:
         raise LibraryError(
-            str(error), (*error.help, "libraries of your own are kept in ~/.config/btpy/probes")
+            str(error), (*error.help, "keep your own libraries in ~/.config/btpy/probes")
         ) from None

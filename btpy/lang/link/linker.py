@@ -151,7 +151,7 @@ class _Linker:
         self._libraries = libraries
         self._arguments = arguments
         self._diagnostics: list[Diagnostic] = []
-        self._modules: dict[Path, _Module | None] = {}  # None: it could not be read
+        self._modules: dict[Path, _Module | None] = {}  # None: the file could not be read
         self._order: list[_Module] = []  # importers before imported files
         self._imports: list[tuple[Source, Span]] = []
         self._end = 0
@@ -159,7 +159,7 @@ class _Linker:
         self._earlier_files: dict[Path, Source] = {}  # files of other scripts, whose positions stay valid
 
     def after(self, earlier: Program, source: Source) -> Source:
-        """The source, positioned after the program. Raises ScriptError where there is no room."""
+        """The source, positioned after the program. Raises ScriptError if there is no room."""
         last = max(earlier.sources, key=lambda source: source.base)
         placed = replace(source, base=last.base + len(last.text) + 1)
         if placed.base + len(placed.text) > parser.MAX_LENGTH:

@@ -44,7 +44,7 @@ _DURATIONS = ("ns", "us", "ms", "s", "m", "h", "d")
 
 
 def shown_default(parameter: Parameter) -> str:
-    """The text of the default in a script; empty if it has none."""
+    """The text of the default in a script; empty without a default."""
     return "" if parameter.default is None else spelled(parameter.type, parameter.default)
 
 

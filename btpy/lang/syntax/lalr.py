@@ -43,10 +43,9 @@ class Token(NamedTuple):
 
 
 class UnexpectedText(Exception):
-    """The text between ``start`` and ``end`` is not possible here. ``terminal``: the terminal that it would be at
-    another place, "" if none;
-    ``accepts``: terminals that are possible here; ``state``: a number that is equal for texts that fail at the same
-    place of the grammar."""
+    """The text between ``start`` and ``end`` is not possible here. ``terminal``: the terminal that this text is at
+    another place, "" if it is no terminal; ``accepts``: terminals that are possible here; ``state``: a number that is
+    equal for texts that fail at the same place of the grammar."""
 
     def __init__(self, terminal: str, start: int, end: int, accepts: frozenset[str], state: tuple[int, int]) -> None:
         super().__init__(terminal, start)

@@ -165,7 +165,7 @@ class Prefix(Tree):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Tree):
-    """Every operator with two operands but ``instanceof`` and ``in``: ``?? || && | ^ & == != =~ !~ < <= …``."""
+    """Every operator with two operands except ``instanceof`` and ``in``: ``?? || && | ^ & == != =~ !~ < <= …``."""
 
     operator: Identifier
     left: Expression

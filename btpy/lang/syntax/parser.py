@@ -44,7 +44,7 @@ def parse(source: Source) -> nodes.Script:
     if len(source.text) > MAX_LENGTH:
         end = Span(source, MAX_LENGTH, MAX_LENGTH)
         raise ScriptError(
-            [Diagnostic("BT008", f"the script has more than {MAX_LENGTH} characters", Label(end, "this is too far"))]
+            [Diagnostic("BT008", f"the script has more than {MAX_LENGTH} characters", Label(end, "the limit is here"))]
         )
     items, diagnostics = _parse(source, 0, len(source.text), "start")
     if diagnostics:

@@ -384,7 +384,7 @@ class Reductions:
         return self._unescape(body, token.start + 1, set())
 
     def _unescape(self, text: str, start: int, unknown: set[str]) -> str:
-        """``unknown``: the escapes of this string that were already reported. Each is reported once, because a
+        """``unknown``: the escapes of this string that were already reported. Each escape is reported once, because a
         regular expression repeats it.
         """
 
@@ -400,7 +400,7 @@ class Reductions:
                         "BT007",
                         f"unknown escape `{match.group()}`",
                         Label(place),
-                        help=("a backslash is written twice: \\\\",),
+                        help=("write a backslash twice: \\\\",),
                         notes=('known are \\n \\t \\r \\0 \\" \\\\ \\u0041',),
                     )
                 )

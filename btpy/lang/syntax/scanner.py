@@ -121,7 +121,7 @@ def scan(source: Source) -> Scan:
                     Diagnostic(
                         "BT003",
                         f"this `{closer}` closes nothing",
-                        Label(span, "no opening bracket for it"),
+                        Label(span, "it has no opening bracket"),
                         (Label(Span(source, openers[-1], openers[-1] + 1), "still open"),) if openers else (),
                         help=("take it out",) if not openers else (),
                     )
@@ -164,7 +164,7 @@ def scan(source: Source) -> Scan:
             fail(
                 Diagnostic(
                     "BT004",
-                    "strings are written in double quotes",
+                    "strings must have double quotes",
                     Label(span),
                     help=(f"write {fixed}",),
                     fixes=(Fix(span, fixed),),
@@ -243,7 +243,7 @@ def _values_in_braces(source: Source, at: int, values: re.Match[str]) -> Diagnos
     """``print({a, b})``: OGNL's list, Python's set; ``print({a: b})``"""
     if ":" in values[1]:
         pairs = ", ".join(f"{key}={value}" for key, value in re.findall(r"\"?(\w+)\"?\s*:\s*([^,]+)", values[1]))
-        helps = (f'values with names are an event:  emit("name", {pairs})',)
+        helps = (f'named values need an event:  emit("name", {pairs})',)
         return Diagnostic("BT016", "braces do not make a value", Label(Span(source, at, values.end())), help=helps)
     return Diagnostic(
         "BT016",
@@ -302,7 +302,7 @@ def _brace_fault(source: Source, start: int, end: int) -> Diagnostic:
                     "BT010",
                     "this `}` closes nothing in the f-string",
                     Label(Span(source, at, at + 1)),
-                    help=("a brace that is meant as text is written twice: }}",),
+                    help=("write a brace twice if it is text: }}",),
                 )
             opener = None
         at += 1
@@ -311,7 +311,7 @@ def _brace_fault(source: Source, start: int, end: int) -> Diagnostic:
         "BT010",
         "this `{` is never closed in the f-string",
         Label(Span(source, place, place + 1)),
-        help=("a brace that is meant as text is written twice: {{",),
+        help=("write a brace twice if it is text: {{",),
     )
 
 

@@ -24,7 +24,7 @@ _EVENT_BYTES, _VALUE_BYTES = 16, 8
 
 
 class Chunk:
-    """Events that are not written yet. ``size``: about the number of their bytes."""
+    """Events that are not written yet. ``size``: the approximate number of their bytes."""
 
     def __init__(self) -> None:
         self.size = 0

@@ -1,8 +1,8 @@
 """The events of a chunk as bytes.
 
 Mission Control knows one type for each name of an event in a chunk. So the rows of a name are encoded together when the
-chunk ends: their type has all of their columns, and the type of a column is that of its values. A number that is null
-is the least of its type, or NaN; the tools of the JDK show these as ``N/A``.
+chunk ends: their type has all of their columns, and the type of a column is that of its values. For a number that is
+null, btpy writes the least number of its type, or NaN. The tools of the JDK show these as ``N/A``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from btpy.output.writer import Clock
 
 _UNITS = {Kind.DURATION: FieldType.DURATION, Kind.BYTES: FieldType.BYTES}
 _LEAST_INT, _LEAST_LONG = -(1 << 31), -(1 << 63)
-_MOST_EXACT = 1 << 53  # integers up to it are doubles
+_MOST_EXACT = 1 << 53  # a double can be any integer up to this number
 _WHOLE = frozenset({int})
 _NUMBERS = frozenset({int, float})
 
@@ -148,7 +148,7 @@ def _shape(source: Source, rows: Sequence[Row]) -> _Shape:
     left_out = {stack}
     duration = source.duration
     if duration is not None and source.columns[duration].label == DURATION.name and all(map(is_time, values[duration])):
-        left_out.add(duration)  # it is the duration of the event itself
+        left_out.add(duration)  # the column is the duration of the event itself
     return _Shape(source, types, stack, [at for at in range(len(types)) if at not in left_out])
 
 
@@ -178,7 +178,7 @@ def _type_of(column: Column, values: Sequence[Value]) -> FieldType:
 
 
 def _merged(shapes: Sequence[_Shape], rows: Mapping[Source, Sequence[Row]]) -> dict[str, Field]:
-    """The fields of all shapes by name. A field that not all shapes have has values that are null."""
+    """The fields of all shapes by name. If a shape does not have a field, its rows have null in this field."""
     fields: dict[str, Field] = {}
     for shape in shapes:
         for at in shape.fields:

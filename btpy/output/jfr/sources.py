@@ -155,7 +155,7 @@ def _instant(at: int) -> Callable[[Record], Value]:
 
 
 def _counts(map_: Map) -> bool:
-    """Whether the values are numbers of samples, whatever the samples are."""
+    """Whether the values count samples, so that the unit of the samples does not apply."""
     if isinstance(map_.parameters, SeriesParameters):
         return map_.parameters.operator is SeriesOperator.COUNT
     return map_.kind in (MapKind.COUNT, MapKind.DISTINCT)

@@ -217,7 +217,7 @@ class _Sender(ABC):
         """Sends one request until it is delivered, refused or given up."""
 
     def _post(self, body: bytes, *, repeat: bool) -> Outcome:
-        """``repeat``: sends it again while it is ``Repeatable`` and the time is not over."""
+        """``repeat``: sends the request again while the outcome is ``Repeatable`` and the time is not over."""
         pause = _FIRST_PAUSE
         while True:
             outcome = self._transport.post(body)
@@ -262,7 +262,7 @@ class _RecordSender(_Sender, Generic[R]):
 
     def __init__(self, endpoint: Endpoint, batches: Batches, tell: Callable[[str], None], patient: bool) -> None:
         super().__init__(Transport(endpoint), tell)
-        self._lost: Counter[Cause] = Counter()  # lost for any cause but NOT_SENT
+        self._lost: Counter[Cause] = Counter()  # lost for any cause except NOT_SENT
         self._accepted = 0  # records that came into the queue
         self._batches = batches
         self._patient = patient
@@ -275,7 +275,7 @@ class _RecordSender(_Sender, Generic[R]):
 
     @abstractmethod
     def _rejected(self, answer: bytes) -> tuple[int, str]:
-        """How many records the backend has rejected, and why."""
+        """The number of records that the backend has rejected, and the reason."""
 
     def put(self, item: _Waiting[R]) -> None:
         with self._changed:

@@ -69,7 +69,7 @@ class Metrics:
         self._delivered_until: dict[tuple[int, ExactKey], int] = {}  # the time of the newest delivered exemplar
 
     def put(self, content: MapContent, nanos: int, *, flushed: bool = False) -> None:
-        """The content of a map at a moment, ns since 1970; ``flushed``: it has been taken out of the map."""
+        """The content of a map at a moment, ns since 1970; ``flushed``: the content has been taken out of the map."""
         with self._lock:
             self._read_at = max(self._read_at, nanos)
             self._readings.put(content, flushed=flushed)

@@ -111,8 +111,8 @@ class Transport:
         return Refused(f"{reason}: {details}" if details else reason)
 
     def _read(self, response: http.client.HTTPResponse) -> bytes:
-        """The answer, or its beginning. The buffer limits the memory: ``HTTPResponse.read`` takes a chunk of a negative
-        size for one without an end.
+        """The answer, or its beginning. The buffer limits the memory: ``HTTPResponse.read`` treats a chunk of a
+        negative size as a chunk without an end.
         """
         count = response.readinto(self._answer)
         if response.length and count < _MOST_ANSWER:

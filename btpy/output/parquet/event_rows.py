@@ -18,7 +18,7 @@ encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=F
 
 
 class Content(NamedTuple):
-    """The columns of a row that depend on its values; each is None where the kind of record has none."""
+    """The columns of a row that depend on its values; each is None if this kind of record has no such value."""
 
     text: str | None = None
     data: str | None = None

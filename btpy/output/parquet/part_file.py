@@ -23,8 +23,8 @@ Row = tuple[Any, ...]
 
 
 class PartFile:
-    """``root``: the open directory of all data sets. Raises OutputError, as all methods do; the file is then
-    removed."""
+    """``root``: the open directory of all data sets. The constructor and all methods remove the file and raise
+    OutputError if they fail."""
 
     def __init__(self, root: int, directory: str, name: str, schema: pyarrow.Schema) -> None:
         from pyarrow import parquet

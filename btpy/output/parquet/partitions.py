@@ -10,7 +10,7 @@ from btpy.errors import ProtocolError
 
 HOUR_NANOS = 3600 * 10**9
 
-_NULL = "__HIVE_DEFAULT_PARTITION__"  # readers take it for null
+_NULL = "__HIVE_DEFAULT_PARTITION__"  # readers treat this name as null
 _LONGEST = 160  # characters; a name of a file has 255 bytes
 _LAST = (1 << 63) - 1
 

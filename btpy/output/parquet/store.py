@@ -22,7 +22,7 @@ from btpy.output.quantities import counted
 from btpy.output.stream import reason_of
 from btpy.output.writer import Context
 
-_ROW_BYTES = 100  # what the numbers and references of a row take in memory, at least
+_ROW_BYTES = 100  # the least memory for the numbers and references of a row
 
 
 class Outcome(NamedTuple):
@@ -44,7 +44,7 @@ class Store:
     After the first error nothing more is written. Complete files stay, and incomplete files are removed.
     """
 
-    def __init__(self, directory: Path, bounds: Bounds = Bounds()) -> None:  # noqa: B008  # it cannot be changed
+    def __init__(self, directory: Path, bounds: Bounds = Bounds()) -> None:  # noqa: B008  # the default is immutable
         self.now: int | None = None
         self._directory = directory
         self._bounds = bounds

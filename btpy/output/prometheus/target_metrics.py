@@ -33,7 +33,7 @@ class TargetMetrics:
         self._readings = Readings()
 
     def put(self, content: MapContent, *, flushed: bool = False) -> None:
-        """``flushed``: it has been taken out of the map."""
+        """``flushed``: the content has been taken out of the map."""
         with self._lock:
             self._readings.put(content, flushed=flushed)
 
