@@ -190,8 +190,8 @@ VARIABLES = {
             "trace_id",
             STRING,
             ON_TARGET,
-            "trace of the thread's current span (OpenTelemetry, Brave, Datadog), 32 hexadecimal digits; null: there is "
-            "none",
+            "trace of the thread's current span (OpenTelemetry, Brave, Datadog), 32 hexadecimal digits; null when "
+            "there is none",
             source=Ambient.TRACE_ID,
         ),
         Variable(
