@@ -1,4 +1,5 @@
-"""The meaning of each diagnostic code, with a script that causes it and one that does not (``explanations.toml``)."""
+"""The meaning of each diagnostic code, with a script that causes it and a script that does not
+(``explanations.toml``)."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Two kinds of files need care, most of all where btpy runs as root:
 
-- A *trusted* file controls btpy: a script, a library, a file of tests. :func:`open_trusted` refuses one that
-  another user could have written.
+- A *trusted* file controls btpy: a script, a library, a file of tests. :func:`open_trusted` refuses a file that another
+  user could have written.
 - A *foreign* file belongs to another user and btpy only reads it, such as the files of a JVM in its own ``/tmp``.
   :func:`read_foreign` never waits (a FIFO, a device), follows no link out of the directory tree that it belongs to, and
   reads a limited number of bytes.
@@ -212,8 +212,8 @@ def create_below(directory: int, path: str, mode: int) -> BinaryIO:
 
 
 def directory_below(directory: int, parts: Sequence[str], mode: int = 0o777) -> int:
-    """A descriptor of a directory below an open one; creates what is missing. Follows no symbolic link. Raises
-    OSError."""
+    """A descriptor of a directory below an open directory. Creates the missing directories of the path. Follows no
+    symbolic link. Raises OSError."""
     below = os.dup(directory)
     try:
         for part in parts:
@@ -229,7 +229,7 @@ def directory_below(directory: int, parts: Sequence[str], mode: int = 0o777) -> 
 
 def open_directory(root: Path, name: str) -> int:
     """A descriptor of a directory in the root directory of a process, to be used only in paths. Symbolic links are
-    resolved as that process resolves them, never in the root of this one. Raises OSError."""
+    resolved as that process resolves them, never in the root directory of this process. Raises OSError."""
     top = os.open(root, _PATH_OF_DIRECTORY)
     try:
         if stat.S_ISLNK(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):

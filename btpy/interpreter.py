@@ -95,8 +95,8 @@ _intervals: list[float] = []
 
 @contextmanager
 def switch_interval(seconds: float = SHORT) -> Iterator[None]:
-    """The maximum number of seconds that a thread runs before another one may run. The shortest interval of all users
-    is set; after the last has left, the earlier interval is restored.
+    """The maximum number of seconds that a thread runs before another thread may run. The shortest interval of all
+    users is set; after the last has left, the earlier interval is restored.
     """
     with _interval_lock:
         if not _intervals:

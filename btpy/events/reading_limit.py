@@ -18,7 +18,7 @@ _DECISIONS = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
 
 class ReadingLimit:
     """``most``: how many records of one probe are decoded in a second. ``templates``: the templates of the session,
-    which may grow. Records of a speculation, and records that commit or discard one, are always decoded."""
+    which may grow. Records of a speculation, and records that commit or discard a speculation, are always decoded."""
 
     def __init__(self, most: int, templates: Sequence[Template]) -> None:
         self.most = most

@@ -78,8 +78,8 @@ class Node:
 
 
 def tree_of(request: Request, least: int, *, together: bool = True) -> Node:
-    """``together``: one node stands for equal parts, and one for the tasks of a pool that ran for less than ``least``
-    and in which nothing was reported.
+    """``together``: one node stands for equal parts, and another node for the tasks of a pool that ran for less than
+    ``least`` and in which nothing was reported.
     """
     root = Node(REQUEST, request.what, request.start, request.end, request.tid, request.thread)
     nodes, tasks = _tasks(request, root)
@@ -101,8 +101,8 @@ def tree_of(request: Request, least: int, *, together: bool = True) -> Node:
 
 
 def _tasks(request: Request, root: Node) -> tuple[dict[int, Node], dict[int, Node]]:
-    """The node of each run, and the nodes that are tasks, both by the number of the run. A run inside of another run on
-    the same thread has the node of the outer run.
+    """Two tables by the number of a run: the node of each run, and the nodes that are tasks. A run inside of another
+    run on the same thread has the node of the outer run.
     """
     nodes, tasks = {0: root}, dict[int, Node]()
     for run in sorted(request.runs, key=lambda run: (run.began, -run.ended)):

@@ -2,7 +2,7 @@
 
 The expression is a table of :mod:`btpy.automaton`. From each place where a match can begin, the search continues until
 the automaton stops. The longest match counts. Most texts need one step for each character, but malicious texts need the
-square of their length. So the steps are counted, and a text that needs too many counts as one match.
+square of their length. Therefore the steps are counted, and a text that needs too many steps counts as one match.
 """
 
 from __future__ import annotations

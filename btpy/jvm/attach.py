@@ -40,7 +40,7 @@ _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 class _Attacher:
-    """The helper process. It takes one request at a time, and is started again when it has ended."""
+    """The helper process. The process takes one request at a time, and is started again when it has ended."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -258,7 +258,7 @@ def require_room(process: JvmProcess, allow: Collection[str], delegate: Delegate
 
 def require_metaspace(process: JvmProcess) -> tuple[metaspace.Space, ...]:
     """The limited spaces for classes; none if the JVM does not report them. Raises AttachError (BT519) if the agent is
-    not loaded yet and could exhaust one.
+    not loaded yet and could exhaust one of them.
     """
     with _asking(process) as ask:
         return _require_metaspace(process, ask)

@@ -186,7 +186,7 @@ class Delegate:
             case "user":
                 return problems.cannot_become(pid, process.user, process.uid, process.gid, reason)
             case "busy":
-                return problems.no_answer(pid, f"it takes no connection at {path}")
+                return problems.no_answer(pid, f"it accepts no connection at {path}")
             case "foreign":
                 return problems.foreign_socket(pid, path)
             case "stale":

@@ -107,7 +107,7 @@ def oom_kills_in(path: Path) -> int | None:
 
 
 def _group_memory(groups: str, cgroups: Path) -> Iterator[Limit]:
-    """The memory limit that is nearest to being reached, of the control group and the groups above it."""
+    """The memory limit with the least free memory, of the control group and the groups above it."""
     limits = [
         limit
         for directory in group_directories(groups, "", cgroups)

@@ -199,7 +199,7 @@ class JvmProcess:
 
     @property
     def session_count(self) -> int:
-        """The number of its btpy sessions. Each has an event thread, which the system knows by name."""
+        """The number of its btpy sessions. Each session has an event thread, which the system knows by name."""
         count = 0
         try:
             for task in os.scandir(PROC / str(self.pid) / "task"):
@@ -294,7 +294,7 @@ def describe(pid: int) -> JvmProcess:
     except OSError:
         raise problems.no_such_process(pid) from None
     if status["Tgid"] != str(pid) or status["State"].startswith(("Z", "X")):
-        raise problems.no_such_process(pid)  # a thread of another process, or one that has ended
+        raise problems.no_such_process(pid)  # a thread of another process, or a thread that has ended
     raise problems.not_a_jvm(pid, status["Name"])
 
 

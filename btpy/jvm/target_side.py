@@ -185,7 +185,7 @@ class _TargetSide:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEVAL.pack(CONNECT_SECONDS, 0))
             try:
                 connection.connect(f"/proc/self/fd/{file}")
-            except BlockingIOError:  # its queue of connections is full, and the JVM accepts no connection
+            except BlockingIOError:  # the JVM accepts no connection, and its queue of connections is full
                 raise _Failure("busy", path=f"/tmp/{self._attach_socket}") from None
             finally:
                 os.close(file)

@@ -232,9 +232,9 @@ class Formatted(Node):
 
 @dataclass(frozen=True, slots=True)
 class BuiltinCall(Node):
-    """A call of an entry of ``builtins.FUNCTIONS``. The arguments have the types of its parameters, and omitted ones
-    their defaults. A number or boolean whose type is nullable is boxed. ``instanceof`` takes a reference and a Constant
-    with the type pattern.
+    """A call of an entry of ``builtins.FUNCTIONS``. The arguments have the types of its parameters, and omitted
+    arguments are replaced by the defaults. A number or boolean whose type is nullable is boxed. ``instanceof`` takes a
+    reference and a Constant with the type pattern.
     """
 
     name: str
@@ -296,8 +296,8 @@ class ScopedValue(Node):
 
 @dataclass(frozen=True, slots=True)
 class Inlined(Node):
-    """A call of a function of the script: its statements, then its value (None for the type VOID). A
-    :class:`Leave` in the statements continues with the value.
+    """A call of a function of the script: its statements, then its value (None for the type VOID). After a
+    :class:`Leave` in the statements, the value is computed.
     """
 
     statements: tuple[Statement, ...]

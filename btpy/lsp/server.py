@@ -1,8 +1,8 @@
 """``btpy lsp``: the Language Server Protocol on standard input and output, by pygls, with answers from the checker,
 completion, the reference and the formatter.
 
-A separate thread checks documents when they change. If versions follow each other quickly, it checks only the last.
-Standard output is only for the protocol.
+A separate thread checks documents when they change. If versions follow each other quickly, it checks only the last
+version. Standard output is only for the protocol.
 """
 
 from __future__ import annotations

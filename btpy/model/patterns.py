@@ -321,7 +321,8 @@ class OperationPattern:
     """The arguments of CALL, LINE, NEW, NEWARRAY, FIELD_*, ARRAY_*, CAST and INSTANCEOF; None: any.
 
     ``owner``: class of a call or field, class that NEW creates, element type of ARRAY_* and NEWARRAY (``type="byte[]"``
-    gives ``byte``), the type for the other locations. ``signature``: of the called method. ``lines``: inclusive.
+    gives ``byte``), the type for the other locations. ``signature``: the signature of the called method. ``lines``:
+    inclusive.
     """
 
     owner: Pattern | None = None

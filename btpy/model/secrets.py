@@ -89,8 +89,8 @@ _HELP = (
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """The secrets that a user adds to those that btpy knows. ``names``: letters and digits, ASCII letters in lower
-    case, with stars. ``texts``: regular expressions, without slashes, for parts of texts that are hidden."""
+    """The secrets that a user adds to the secrets that btpy knows. ``names``: letters and digits, ASCII letters in
+    lower case, with stars. ``texts``: regular expressions, without slashes, for parts of texts that are hidden."""
 
     names: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()

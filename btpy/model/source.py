@@ -63,7 +63,7 @@ class Span:
     @property
     def packed(self) -> int:
         """The span as one non-negative ``int`` that a handler can carry: 20 bits of start (counted through all sources
-        of the program), 11 of length (cut)."""
+        of the program), 11 bits of length (a larger length is cut)."""
         return (self.source.base + self.start) << 11 | min(self.end - self.start, 0x7FF)
 
     @staticmethod

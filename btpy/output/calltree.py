@@ -8,8 +8,8 @@ OrderService.place  47 calls  p50 21ms  p99 33ms  max 61ms
 └─  62%  p50   13ms  p99   14ms  on orders  waited p50 2ms  p99 5ms  handed over in line 34  ×47  not critical
 
 A share refers to the time of the root. btpy begins to time the calls inside a method later than the method itself.
-Their share is therefore their part of the method's time since that moment, multiplied by the share of the method. A
-task of another thread runs beside the calls.
+The share of such a call is therefore its part of the method's time since that moment, multiplied by the share of the
+method. A task of another thread runs beside the calls.
 """
 
 from __future__ import annotations

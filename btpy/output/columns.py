@@ -84,7 +84,7 @@ def shortened(text: str, width: int, ellipsis: str = "…") -> str:
     return (ellipsis + text[len(ellipsis) - width :] if width > len(ellipsis) else ellipsis)[:width]
 
 
-_MOST_CHARACTERS = 8  # characters for each column, so that hundreds of combining characters on one are cut, too
+_MOST_CHARACTERS = 8  # characters for each column, so that hundreds of combining characters in one column are cut, too
 
 
 @cache

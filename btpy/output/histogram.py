@@ -6,8 +6,8 @@
       <=134ms  ████▋                         5
 
 ``hist`` and ``pctl`` have the finest buckets that fit into 12 rows, or a row for each power of two. A row is named by
-its upper bound, which belongs to it: ``<=8`` holds 5 to 8. A row that holds one number is named by it, so small numbers
-can be read one by one. A row of a linear histogram is a bucket, named by its lower bound.
+its upper bound, which belongs to it: ``<=8`` holds 5 to 8. A row that holds only one number is named by this number, so
+small numbers can be read exactly. A row of a linear histogram is a bucket, named by its lower bound.
 """
 
 from __future__ import annotations
@@ -139,13 +139,13 @@ def longest_bar(style: Style, beside: int) -> int:
 
 
 def padded_bar(value: Number, most: Number, style: Style, columns: int) -> str:
-    """A bar, filled with blanks to the width of the longest."""
+    """A bar, filled with blanks to the width of the longest bar."""
     drawn = _bar(value, most, style, columns)
     return f"{style.bar(drawn)}{' ' * (columns - len(drawn))}"
 
 
 def _bar(value: Number, most: Number, style: Style, columns: int) -> str:
-    """The length in eighths of a column, rounded to the nearest, but at least one for a value above 0."""
+    """The length in eighths of a column, rounded to a whole number, but at least one for a value above 0."""
     if not most > 0 or not value > 0:
         return ""
     share = min(1.0, value / most)

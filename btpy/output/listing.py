@@ -127,7 +127,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def listing_json(probe: ListedProbe, classes: int | None = None) -> Iterable[dict[str, Any]]:
-    """An object for each class, and one for the classes that are not listed."""
+    """An object for each class, and an object for the classes that are not listed."""
     first_classes = probe.classes[:classes]
     for class_ in first_classes:
         yield {

@@ -56,7 +56,7 @@ class _Moment:
     complete: frozenset[int] | None
 
     def size(self, map_: int, key: Hashable) -> Number | None:
-        """0 for an entry that did not exist, None for one that may have existed."""
+        """0 for an entry that did not exist, None for an entry that may have existed."""
         recorded_size = self.sizes.get(map_, {}).get(key)
         return 0 if recorded_size is None and (self.complete is None or map_ in self.complete) else recorded_size
 

@@ -4,9 +4,9 @@ r"""The ``logfmt`` format: a line for each print, warning, event and row of a ma
     map=@calls key="GET /orders" count=204
 
 A value with a blank, ``=``, ``"`` or a character that does not print stands in quotes, with the escapes of JSON. So no
-text of the traced program can begin a line or a pair, or steer a terminal. ``null`` is null, and ``"null"`` the text.
-An empty text is ``""``. Other texts have no quotes: the text ``1`` looks like the number. Values have the texts of
-``csv`` (:mod:`btpy.output.cells`).
+text of the traced program can begin a line or a pair, or steer a terminal. ``null`` is the value null, and ``"null"``
+is the text. An empty text is ``""``. Other texts have no quotes: the text ``1`` looks like the number. Values have the
+texts of ``csv`` (:mod:`btpy.output.cells`).
 
 With several targets, ``pid`` follows ``probe`` or ``map``, and on several hosts ``host`` stands before it. Lines about
 all targets together have no ``pid`` and no ``host``.

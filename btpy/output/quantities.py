@@ -71,7 +71,8 @@ def per_second(rate: float) -> str:
 
 
 def plain(number: int | float) -> str:
-    """A number without a unit: integers in full, floating point as the shortest text that reads back the same."""
+    """A number without a unit: integers in full, floating point as the shortest text that reads back as the same
+    number."""
     if isinstance(number, int):
         return str(number)
     if number != number:

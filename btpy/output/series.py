@@ -21,7 +21,7 @@ def sparkline(values: Sequence[Number | None], style: Style) -> str:
 
 
 def chart(values: Sequence[Number | None], style: Style, height: int) -> list[str]:
-    """Lines from the top down. Each has a column for each value."""
+    """Lines from the top down. Each line has a column for each value."""
     numbers = [value for value in values if value is not None and value == value]
     base = min(0, *numbers) if len(numbers) > 1 else min([0, *numbers])
     span = max(numbers, default=0) - base

@@ -51,7 +51,7 @@ ESTIMATES = ("skipped", "low", "high")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """``names``: the values of --only that select it: its own name, and those of its probes."""
+    """``names``: the values of --only that select the shape: its own name, and the names of its probes."""
 
     name: str
     columns: tuple[str, ...]
@@ -126,7 +126,7 @@ def shape_of(template: Template) -> tuple[str, tuple[str, ...]] | None:
 
 
 def is_timed(map_: Map, outline: Outline) -> bool:
-    """Whether the script itself shows the map, so that there are rows of several times."""
+    """Whether the script itself shows the map, so that the map has rows for several times."""
     return any(map_.id in template.maps for template in outline.templates)
 
 

@@ -79,7 +79,7 @@ def _aggregation(tree: nodes.Call) -> Diagnostic:
 
 
 def _no_value(tree: nodes.Call, function: Function) -> Diagnostic | None:
-    """The reason why a call has no value that a probe can use; None if it has one."""
+    """The reason why a call has no value that a probe can use; None if it has a value."""
     name = tree.function.text
     if name == LOCALS:
         works = "print(locals()) works; one variable is $name"
@@ -118,7 +118,7 @@ def _own_stack(context: Context, tree: nodes.Call, function: Function, values: l
             Diagnostic(
                 "BT105",
                 f"`{function.name}()` does not exist in {places[0].value}",
-                Label(tree.span, "this body runs on btpy's own thread, not on one of the traced program"),
+                Label(tree.span, "this body runs on btpy's own thread, not on a thread of the traced program"),
                 (context.location,) if context.location is not None else (),
                 help=(
                     "stacks of busy threads:  @OnSample(99) { @busy[stack()] = count() }",

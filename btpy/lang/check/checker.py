@@ -2,7 +2,7 @@
 
 The check needs no JVM. It is a list of passes over one :class:`~btpy.lang.check.checking.Checking`. It types bodies for
 an unknown method, so it reports only faults that exist for every method. :mod:`btpy.lang.check.binding` types a body
-for one method; an error found there is an error for that method alone.
+for one method; the errors that it finds are errors for that method alone.
 """
 
 from __future__ import annotations

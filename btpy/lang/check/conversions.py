@@ -294,7 +294,7 @@ def widen(value: Expr, target: Type) -> Expr:
 
 
 def character(value: Expr, other: Expr) -> Expr:
-    """A string of one character becomes a char when it is compared with one."""
+    """A string of one character becomes a char when it is compared with a char."""
     text = value.value if isinstance(value, typed_tree.Constant) else None
     if other.type.kind is Kind.CHAR and isinstance(text, str) and len(text) == 1 and ord(text) < 0x10000:
         return typed_tree.Constant(INT, value.span, ord(text))

@@ -177,7 +177,7 @@ def named_values(record: Record, arguments: Sequence[nodes.Argument], labels: di
 
 def named_arguments(arguments: Sequence[nodes.Argument], labels: dict[str, Span]) -> dict[str, nodes.Argument]:
     """The arguments by name. ``labels``: names that are in use. Raises FaultError for an argument without a name, and
-    for one that is given twice."""
+    for an argument that is given twice."""
     by_name = {}
     for argument in arguments:
         if argument.name is None:

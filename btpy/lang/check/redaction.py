@@ -36,14 +36,14 @@ _NUMBERS = frozenset(("int", "long", "double", "boolean", "duration", "bytes"))
 
 
 def concealed(context: Context, tree: nodes.Expression, value: Expr) -> Expr:
-    """The value, or a mask instead of it. It is used for values that leave the JVM or become keys."""
+    """The value, or a mask instead of it. The mask is used for values that leave the JVM or become keys."""
     if not context.permissions.redact or not is_secret(context, tree):
         return value
     return typed_tree.Constant(STRING, value.span, REDACTED)
 
 
 def is_secret(context: Context, tree: nodes.Expression) -> bool:
-    """Whether the value is a secret or shows one."""
+    """Whether the value is a secret or shows a secret."""
     names_secret = context.permissions.secrets.names_secret
     match tree:
         case nodes.TargetVariable(name=name):

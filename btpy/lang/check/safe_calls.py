@@ -109,7 +109,8 @@ def refused_methods(name: str | None = None) -> tuple[RefusedMethod, ...]:
 
 
 def allowed_methods(name: str, count: int, allow: frozenset[str]) -> tuple[SafeMethod, ...]:
-    """The methods with this name and number of arguments: first the safe ones, then those that ``--allow`` names."""
+    """The methods with this name and number of arguments: first the safe methods, then the methods that ``--allow``
+    names."""
     permitted = []
     for permission in sorted(allow):
         owner, _, method = permission.removeprefix(ALLOW_CALL).rpartition(".")

@@ -77,7 +77,7 @@ def decide_together(probes: Sequence[Probe], report: Report) -> list[Probe]:
                     "probes that sample the same methods by thread share one decision",
                     Label(_annotation(probe).span, "another decision"),
                     (Label(_annotation(leader).span, "decides first"),),
-                    help=(f"write {_annotation(leader).span.text} at both",),
+                    help=(f"write {_annotation(leader).span.text} at both probes",),
                 )
             )
         decided.append(replace(probe, sampling=mine))

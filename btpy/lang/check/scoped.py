@@ -199,7 +199,7 @@ def _find(context: Context, tree: nodes.ScopedVariable) -> ScopedVariable:
 
 def flow_change(context: Context, function: Function, call: nodes.Call) -> Statement:
     """A call of ``begin_flow()`` or of another function of flows. At ENTRY the woven method keeps the flow that was
-    current until then."""
+    current before the call."""
     _require_target(context, call.span, f"{function.name}()")
     of = stateful(context, call.arguments[0].value, function.name) if call.arguments else None
     entered = None

@@ -25,7 +25,7 @@ def read_settings(checking: Checking) -> None:
 
 
 def _values(settings: Iterable[nodes.Setting], report: Report) -> dict[str, SettingValue]:
-    """The values by name; wrong ones are reported and left out."""
+    """The values by name. Wrong values are reported and left out."""
     settings_of: dict[str, tuple[SettingValue, nodes.Setting]] = {}
     for setting in settings:
         name = setting.name.text
@@ -60,7 +60,7 @@ def _values(settings: Iterable[nodes.Setting], report: Report) -> dict[str, Sett
 
 
 def _value(rule: SettingRule, tree: nodes.Expression) -> SettingValue | None:
-    """The value, if the setting takes it."""
+    """The value, if the setting allows it."""
     literal = constant(tree)
     value = None if literal is None else literal.value
     match rule.type:

@@ -2,7 +2,8 @@
 
 If an active probe uses a name, the script must use it with the same meaning. A map or variable that only removed probes
 used is reused if the script uses it in the same way, so that a new version of a probe continues the maps of the old
-one. Otherwise the script gets a new map or variable of that name, and scripts can no longer name the old one.
+version. Otherwise the script gets a new map or variable of that name, and scripts can no longer name the old map or
+variable.
 """
 
 from __future__ import annotations

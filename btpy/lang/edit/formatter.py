@@ -248,7 +248,7 @@ def _part_in_line(
         case "LPAR":
             return _Part.TIGHT if before in _CALLED else _Part.PLAIN
         case "LSQB":
-            # `@m[k]` is the value of a key of a map, `@m [k]` is an element of the only value of a map.
+            # `@m[k]` is the value of a key of the map, `@m [k]` is an element of the value of the map `@m`.
             return _Part.TIGHT if before in _OPERAND_ENDS and before != "MAP" else _Part.PLAIN
         case "EQUALS":
             return _Part.TIGHT if openers and openers[-1].kind != "LBRACE" else _Part.PLAIN

@@ -56,7 +56,7 @@ _LOOKALIKES = {
 
 
 def lookalike(failure: Failure) -> Diagnostic | None:
-    """A typographic character that a word processor or chat program has put in place of a plain one."""
+    """A typographic character that a word processor or chat program has put in place of a plain character."""
     replacement = _LOOKALIKES.get(failure.rest[:1])
     if replacement is None:
         return None
@@ -126,7 +126,7 @@ def _misspelt(place: Span, problem: str, number: str, unit: str) -> Diagnostic:
 
 
 def block_of_text(failure: Failure) -> Diagnostic | None:
-    """``\"\"\"text\"\"\"``: read as an empty text and another one"""
+    """``\"\"\"text\"\"\"``: read as an empty text and another text"""
     if not failure.before.endswith('""') or not failure.rest.startswith('"'):
         return None
     start = failure.behind(2).start

@@ -159,7 +159,7 @@ class _Linker:
         self._earlier_files: dict[Path, Source] = {}  # files of other scripts, whose positions stay valid
 
     def after(self, earlier: Program, source: Source) -> Source:
-        """The source, positioned after the program. Raises ScriptError if there is no room."""
+        """The source, with a base behind all sources of the program. Raises ScriptError if there is no room."""
         last = max(earlier.sources, key=lambda source: source.base)
         placed = replace(source, base=last.base + len(last.text) + 1)
         if placed.base + len(placed.text) > parser.MAX_LENGTH:

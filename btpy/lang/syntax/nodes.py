@@ -525,7 +525,7 @@ _LINES = re.compile(r"\s*(\d{1,9})\s*(?:\.\.\s*(\d{1,9})\s*)?")
 
 
 def _location(name: Identifier, argument: Identifier | None) -> Expression:
-    """``@call(a.B::c, when=AFTER)`` as ``CALL(class="a.B", method="c", when=AFTER)``, and so on."""
+    """``@call(a.B::c, when=AFTER)`` as ``CALL(class="a.B", method="c", when=AFTER)``, and other locations likewise."""
     canonical, parameters = SHORT_LOCATIONS.get(name.text, (name.text.upper(), ()))
     if argument is None:
         return Name(name.span, canonical)

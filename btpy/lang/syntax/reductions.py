@@ -1,7 +1,7 @@
 """Parts of a text → syntax tree: a function for each rule of ``grammar.lark``, called by ``lalr`` bottom up.
 
 A function has the name of its rule. It gets the offsets of the text of the rule, and the values of its parts: tokens,
-syntax nodes, lists of them, None for what is absent. The functions also find faults inside literals.
+syntax nodes, lists of tokens or nodes, and None for an absent part. The functions also find faults inside literals.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from btpy.output.jfr.metadata import CHECKPOINT, TYPES
 _LONGEST_SHARED = 256  # characters
 
 UNKNOWN_PARAMETERS = "()V"
-"""The descriptor of all methods, because a frame does not have its own, and readers need one."""
+"""The descriptor of all methods, because a frame has no descriptor, and readers need a descriptor."""
 
 UNKNOWN_FRAME_TYPE = "Unknown"
 

@@ -1,4 +1,4 @@
-"""Puts the fields of an event that name a span into the fields that a log record has for them.
+"""Moves the ids of a span from the fields of an event into the fields that a log record has for these ids.
 
 Source: OpenTelemetry logs data model 1.50, "Trace Context Fields"; W3C Trace Context for the forms of the ids.
 """

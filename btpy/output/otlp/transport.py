@@ -73,7 +73,7 @@ class Transport:
             return Repeatable(_reason(cause))
 
     def abort(self) -> None:
-        """Ends the current request, and prevents further ones."""
+        """Ends the current request, and prevents further requests."""
         self._aborted = True
         if self._deadline is not None:
             self._deadline.expire()

@@ -65,7 +65,7 @@ class Store:
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._root = open_path(self._directory)
-            for data_set in DATA_SETS:  # Spark reads an empty directory, and refuses one that does not exist
+            for data_set in DATA_SETS:  # Spark reads an empty directory, and refuses a directory that does not exist
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(data_set.name, 0o700, dir_fd=self._root)
         except OSError as cause:

@@ -2,7 +2,7 @@
 
 Names, units and types follow Prometheus' own guide and OpenTelemetry's rules for Prometheus: base units (seconds,
 bytes), ``_total`` for counters. Count and sum become a counter; avg and stats a summary; hist, pctl and lhist a
-classic histogram, and the first two also a native one; all other numbers a gauge.
+classic histogram, hist and pctl also a native histogram; all other numbers a gauge.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def native_histogram(value: Histogram | LinearHistogram, scale: float) -> Native
 
 
 def _next(counts: Mapping[int, int]) -> dict[int, int]:
-    """OpenTelemetry numbers a bucket by its lower bound, Prometheus by its upper one."""
+    """OpenTelemetry numbers a bucket by its lower bound, Prometheus numbers it by its upper bound."""
     return {index + 1: count for index, count in counts.items()}
 
 

@@ -152,7 +152,7 @@ def _checked(text: str, origin: str) -> str:
     token = text.strip()
     if not _LEAST_CHARACTERS <= len(token) <= _MOST_CHARACTERS or not all("!" <= char <= "~" for char in token):
         raise UsageError(
-            f"the token in {origin} is not {_LEAST_CHARACTERS} to {_MOST_CHARACTERS} printable ASCII characters",
+            f"the token in {origin} must have {_LEAST_CHARACTERS} to {_MOST_CHARACTERS} printable ASCII characters",
             help=["openssl rand -hex 32 > token; chmod 600 token"],
         )
     return token
