@@ -680,12 +680,24 @@ FUNCTIONS = {
             INT.or_null(),
         ),
         Function(
-            "lower", Group.STRINGS, "lower(text)", "the text in lower case, independent of the locale", (_signature(_TEXT),), STRING
+            "lower",
+            Group.STRINGS,
+            "lower(text)",
+            "the text in lower case, independent of the locale",
+            (_signature(_TEXT),),
+            STRING,
         ),
         Function(
-            "upper", Group.STRINGS, "upper(text)", "the text in upper case, independent of the locale", (_signature(_TEXT),), STRING
+            "upper",
+            Group.STRINGS,
+            "upper(text)",
+            "the text in upper case, independent of the locale",
+            (_signature(_TEXT),),
+            STRING,
         ),
-        Function("trim", Group.STRINGS, "trim(text)", "the text without blanks at both ends", (_signature(_TEXT),), STRING),
+        Function(
+            "trim", Group.STRINGS, "trim(text)", "the text without blanks at both ends", (_signature(_TEXT),), STRING
+        ),
         Function(
             "split",
             Group.STRINGS,
@@ -774,7 +786,9 @@ FUNCTIONS = {
             (_signature(Parameter("n", INT, 0)), _signature(_THROWABLE, Parameter("n", INT, 0))),
             STRING,
         ),
-        Function("caller", Group.STACKS, "caller()", "the caller of the traced method: frame(1)", (_signature(),), STRING),
+        Function(
+            "caller", Group.STACKS, "caller()", "the caller of the traced method: frame(1)", (_signature(),), STRING
+        ),
         Function(
             STRFTIME,
             Group.TIME,
@@ -977,9 +991,13 @@ KEYWORDS: dict[str, Word] = {
         Word(
             "map", "map @name[types] = lru(size);", "sets the types and the size of a map; a map needs no declaration"
         ),
-        Word("fn", "fn name(type a, …): type = value;  or { … }", "a function; its body is inserted where it is called"),
+        Word(
+            "fn", "fn name(type a, …): type = value;  or { … }", "a function; its body is inserted where it is called"
+        ),
         Word("probe", "@OnMethod(…) probe name { … }", "names a probe, for @OnProbe, the summary and the prompt"),
-        Word("when", "… when condition { … }", "fires only if the condition is true; costs almost nothing if it is false"),
+        Word(
+            "when", "… when condition { … }", "fires only if the condition is true; costs almost nothing if it is false"
+        ),
         Word("let", "let x = value;", "a variable of this firing"),
         Word("if", "if c { … } else if d { … } else { … }", "the braces are required"),
         Word("else", "if c { … } else { … }", "statements that run if the condition is false"),

@@ -188,7 +188,9 @@ def _series(constants: dict[str, nodes.Expression]) -> Series:
         length = constant(tree)
         if length is None or length.kind is not nodes.LiteralKind.DURATION:
             raise FaultError(
-                Diagnostic("BT202", "an interval must have a unit of time", Label(tree.span), help=("tseries(value, 1s)",))
+                Diagnostic(
+                    "BT202", "an interval must have a unit of time", Label(tree.span), help=("tseries(value, 1s)",)
+                )
             )
         interval = int(length.value or 0)
         if interval < _SHORTEST_INTERVAL:

@@ -244,7 +244,10 @@ def _on_sample(annotation: nodes.Annotation, report: Report) -> Attached | None:
     if isinstance(number, bool) or not isinstance(number, int):
         report(
             Diagnostic(
-                "BT201", "the number of samples per second must be a whole number", Label(value.span), help=(_SAMPLE_HELP,)
+                "BT201",
+                "the number of samples per second must be a whole number",
+                Label(value.span),
+                help=(_SAMPLE_HELP,),
             )
         )
         return None

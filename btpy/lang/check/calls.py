@@ -44,7 +44,9 @@ def call_value(context: Context, tree: nodes.Call) -> Expr:
         expansion = inline(context, tree)
         if expansion.value is None:
             raise FaultError(
-                Diagnostic("BT108", f"`{name}` returns nothing", Label(tree.function.span, "this must be a separate statement"))
+                Diagnostic(
+                    "BT108", f"`{name}` returns nothing", Label(tree.function.span, "this must be a separate statement")
+                )
             )
         return expansion
     function = FUNCTIONS.get(name)
@@ -100,7 +102,9 @@ def _no_value(tree: nodes.Call, function: Function) -> Diagnostic | None:
             notes=("the time is formatted by btpy, not in the traced program",),
         )
     if function.statement:
-        return Diagnostic("BT108", f"`{name}` has no value", Label(tree.function.span, "this must be a separate statement"))
+        return Diagnostic(
+            "BT108", f"`{name}` has no value", Label(tree.function.span, "this must be a separate statement")
+        )
     return None
 
 

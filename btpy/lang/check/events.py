@@ -67,7 +67,9 @@ def provide(context: Context, call: nodes.Call) -> list[Statement]:
     for argument in call.arguments:
         if argument.name is None:
             raise FaultError(
-                Diagnostic("BT107", "provided values must have names", Label(argument.span), help=("provide(name=value)",))
+                Diagnostic(
+                    "BT107", "provided values must have names", Label(argument.span), help=("provide(name=value)",)
+                )
             )
         name = argument.name.text
         if name in by_name:

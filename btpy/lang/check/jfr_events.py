@@ -171,7 +171,9 @@ def _check_fields(event: JfrEvent, arguments: Mapping[str, nodes.Argument]) -> N
         last = list(arguments.values())[MOST_FIELDS]
         raise FaultError(
             Diagnostic(
-                "BT223", f"an event can have at most {MOST_FIELDS} values", Label(last.span, f"number {MOST_FIELDS + 1}")
+                "BT223",
+                f"an event can have at most {MOST_FIELDS} values",
+                Label(last.span, f"number {MOST_FIELDS + 1}"),
             )
         )
 

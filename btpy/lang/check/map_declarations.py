@@ -64,7 +64,9 @@ def declared_maps(trees: Iterable[nodes.MapDeclaration], report: Report) -> dict
 def _declared(tree: nodes.MapDeclaration) -> DeclaredMap:
     storage = None if tree.storage is None else _storage(tree.storage, tree.arguments)
     if len(tree.keys) > MAX_KEYS:
-        raise FaultError(Diagnostic("BT103", f"a map can have at most {MAX_KEYS} keys", Label(tree.keys[MAX_KEYS].span)))
+        raise FaultError(
+            Diagnostic("BT103", f"a map can have at most {MAX_KEYS} keys", Label(tree.keys[MAX_KEYS].span))
+        )
     if not tree.keys:
         title = map_title(tree.name.text)
         policy = f" = {tree.storage.text}(…)" if tree.storage else ""

@@ -45,7 +45,9 @@ def check_static(context: Context, call: nodes.Call) -> None:
     test, message = unnamed
     if not isinstance(message, nodes.Literal) or not isinstance(message.value, str):
         raise FaultError(
-            Diagnostic("BT201", "the message of `static_check` must be a string", Label(message.span), notes=(_SYNOPSIS,))
+            Diagnostic(
+                "BT201", "the message of `static_check` must be a string", Label(message.span), notes=(_SYNOPSIS,)
+            )
         )
     try:
         holds = _constant(condition(context, test, "`static_check`"))

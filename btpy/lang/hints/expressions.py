@@ -62,7 +62,10 @@ def arrow(failure: Failure) -> Diagnostic | None:
             "BT016",
             "functions cannot be values",
             Label(place, "a lambda"),
-            help=("over a collection:  for x in items limit 20 { … }", "a test of the elements:  any(x in items: x.price > 3)"),
+            help=(
+                "over a collection:  for x in items limit 20 { … }",
+                "a test of the elements:  any(x in items: x.price > 3)",
+            ),
         )
     return rewritten("BT016", "`->` is not an operator here", place, ".")
 

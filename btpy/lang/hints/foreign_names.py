@@ -70,7 +70,8 @@ FORMS = {
     **dict.fromkeys(("Math", "math"), "there are + - * / %, c ? a : b, and the aggregations min, max, avg"),
     **dict.fromkeys(("String", "Strings"), 'text is built with f"{a} {b:>8}"; there are substr, lower, contains, …'),
     **dict.fromkeys(
-        ("BTraceUtils", "Sys", "Threads", "Reflective", "Aggregations"), "call functions without an object, such as stack(8)"
+        ("BTraceUtils", "Sys", "Threads", "Reflective", "Aggregations"),
+        "call functions without an object, such as stack(8)",
     ),
     **dict.fromkeys(
         ("LOG", "LOGGER", "log", "logger", "Log", "logging"), "print(value, …) writes a line, warn(value, …) to stderr"
@@ -152,7 +153,9 @@ FUNCTIONS = {
 
 FUNCTION_FORMS = {
     **dict.fromkeys(("kernel_string", "user_string", "user_string_quoted", "kstr_utf8"), _NO_CAST),
-    **dict.fromkeys(("flag", "flagged", "isFlagged", "setFlag", "clearFlag"), "keep it in a map:  @flagged[key] = true"),
+    **dict.fromkeys(
+        ("flag", "flagged", "isFlagged", "setFlag", "clearFlag"), "keep it in a map:  @flagged[key] = true"
+    ),
     "setopt": "settings stand outside of probes:  config { max_map_keys = 8192; }",
     **dict.fromkeys(("openTrace", "closeTrace", "freopen"), "the output goes to a file by  -o FILE"),
     **dict.fromkeys(("createTimer", "getElapsedTime", "resetTimer"), "the time of a call is `duration` at @return"),
@@ -182,7 +185,9 @@ FUNCTION_FORMS = {
     **dict.fromkeys(("abs", "fabs", "absolute"), "write x < 0 ? -x : x"),
     **dict.fromkeys(("sqrt", "pow", "log2", "round", "floor", "ceil"), "do this arithmetic where the output is read"),
     **dict.fromkeys(("newHashMap", "newAtomicInteger", "HashMap", "dict"), _MAPS),
-    **dict.fromkeys(("ksym", "usym", "kaddr", "uaddr", "reg", "signal", "override", "ntop"), "a JVM has no counterpart"),
+    **dict.fromkeys(
+        ("ksym", "usym", "kaddr", "uaddr", "reg", "signal", "override", "ntop"), "a JVM has no counterpart"
+    ),
 }
 """Advice if there is no counterpart."""
 

@@ -181,6 +181,4 @@ def _require_trusted(*directories: Path) -> None:
         for directory in directories:
             files.require_trusted(directory)
     except files.Untrusted as error:
-        raise LibraryError(
-            str(error), (*error.help, "keep your own libraries in ~/.config/btpy/probes")
-        ) from None
+        raise LibraryError(str(error), (*error.help, "keep your own libraries in ~/.config/btpy/probes")) from None
