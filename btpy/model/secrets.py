@@ -202,7 +202,9 @@ def _checked_regex(text: str, origin: str) -> str:
         help_ = [error.help] if error.help else []
         raise UsageError(f"{origin} {text}: {error}, at character {error.at + 1}", help=help_) from None
     if _matches_empty_text(table):
-        raise UsageError(f"{origin} {text} also matches an empty text", help=["a secret has to have a character"])
+        raise UsageError(
+            f"{origin} {text} also matches an empty text", help=["a secret must have at least one character"]
+        )
     return regex
 
 

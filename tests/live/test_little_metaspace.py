@@ -56,7 +56,7 @@ def test_it_is_refused_before_anything_is_loaded(jdk: int, space: tuple[str, str
         flag, _, limit = space[1].partition("=")
         assert f" of {name} left, of {limit.removesuffix('m')} MB ({flag}): " in result.stderr
         assert f"all of it, and {EXIT} ends the JVM in that case\n" in result.stderr
-        assert f"  = help: start it with a larger {flag}: btpy wants " in result.stderr
+        assert f"  = help: start it with a larger {flag}: btpy needs " in result.stderr
         assert result.stderr.endswith(f" '{COUNT[1]}' --for 100ms --allow little-metaspace\n")
         assert not processes.describe(jvm.pid).has_agent
         jvm.send("211")
