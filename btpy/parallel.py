@@ -1,18 +1,18 @@
-"""One function over many values, in as many processes as there are cores; the results in the order of the values.
+"""One function over many values, in as many processes as there are cores, with the results in the order of the values.
 
     for woven in parallel.in_order(weave, classes): ...
 
 One thread of Python runs at a time, so pure Python work is spread over processes. They are forked: a worker has all
-modules and data of the parent, and starts in milliseconds. It iterates over the values itself, and works on the runs of
-values whose numbers it draws::
+modules and data of the parent, and starts in milliseconds. The values are divided into numbered runs. Each worker
+iterates over all values, and works on the runs whose numbers it draws::
 
     parent  ── 6 7 8 … ─▶  worker, worker, …     one pipe for all: an idle worker draws a number
             ◀─ results ──                        a pipe for each
 
-The parent gives out numbers only a few ahead of the next result, so that memory is bounded. It gives them out in order,
-so that the first run with a new item belongs to the first worker that reads it.
+The parent gives out numbers only a few ahead of the next result, so that memory is bounded. It gives them out in
+ascending order, because a worker can only iterate forwards.
 
-For few values there are no processes, because the parent begins alone.
+For few values there are no workers, because the parent begins alone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PATIENCE = 0.05
 """Seconds for which the parent works alone."""
 
 _RUN = 32  # values
-_AHEAD = 4  # runs given out ahead to each worker
+_AHEAD = 4  # runs that each worker may get ahead of the next result
 _MOST = 8  # workers: each iterates over all values, and has its own memory
 
 _HEADER = struct.Struct("<II")  # number of a run, length of its results
@@ -49,8 +49,8 @@ def in_order(
     """``values`` must give the same values each time, because each worker iterates over them. ``processes``: by default
     :func:`cores`.
 
-    An error of ``work`` or ``values`` is raised when its turn comes. Raises BtpyError when a worker is killed. A caller
-    that stops before the end should close the iterator, which ends the workers.
+    An error of ``work`` or ``values`` is raised in the place of its result. Raises BtpyError when a worker is killed. A
+    caller that stops before the end should close the iterator, which ends the workers.
     """
     processes = cores() if processes is None else processes
     shared = processes > 1 and _is_alone()
@@ -72,14 +72,15 @@ def in_order(
 
 
 def cores() -> int:
-    """The number of processes: one for each core that this one may use (``taskset``), and not more than eight."""
+    """The number of processes: one for each core that this process may use (``taskset``), and not more than eight."""
     if hasattr(os, "sched_getaffinity"):  # Linux
         return min(len(os.sched_getaffinity(0)), _MOST)
     return 1
 
 
 def _is_alone() -> bool:
-    """Whether this process has a single thread: in a worker, the locks of other threads are never released."""
+    """Whether this process has a single thread. Otherwise a worker could wait forever for a lock that another thread
+    held."""
     try:
         return len(os.listdir("/proc/self/task")) == 1
     except OSError:
@@ -161,7 +162,7 @@ class _Workers(Generic[T, R]):
         return b"".join(parts)
 
     def _lost(self, results: int) -> BtpyError:
-        """The error for a worker that has ended before its time."""
+        """The error for a worker that has ended before it had sent all its results."""
         os.close(results)
         status = os.waitstatus_to_exitcode(os.waitpid(self._processes.pop(results), 0)[1])
         cause = f"with status {status}" if status >= 0 else f"by signal {-status} ({signal.strsignal(-status)})"
@@ -171,7 +172,8 @@ class _Workers(Generic[T, R]):
     # The methods below run in the worker process.
 
     def _be_worker(self, sent: int, of_parent: Iterable[int]) -> NoReturn:
-        """``of_parent``: ends of pipes. When the parent is gone, no other process may keep them open."""
+        """``of_parent``: ends of pipes that the worker closes, because they must not stay open when the parent is
+        gone."""
         status = 1
         try:
             for end in of_parent:

@@ -17,7 +17,7 @@ from typing import ParamSpec, TypeVar
 from btpy.dataclass import dataclass
 
 MOST_STEPS = 100_000
-"""Further steps are counted only: a run may last for days."""
+"""Further steps are only counted, because a run may last for days."""
 
 FIRST_EVENT = "first event"
 """The moment when the first event of a probe has been shown."""
@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``begin`` and ``end`` in nanoseconds of the clock; equal for a moment. ``thread``: its name."""
+    """``begin`` and ``end`` are in nanoseconds of the clock, and equal for a moment. ``thread``: its name."""
 
     name: str
     begin: int

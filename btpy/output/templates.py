@@ -23,8 +23,8 @@ Renderer = Callable[[Record], str]
 def printed(
     template: Template, context: Context, values: ValueText, end: str = "", *, carried: bool = True
 ) -> Renderer:
-    """A function for the text of a PRINT record: one line, followed by ``end``. ``carried``: with the values of
-    ``--with``.
+    """A function for the text of a PRINT record: one line, followed by ``end``. ``carried``: whether the line shows the
+    values of ``--with``.
 
     The renderer raises ProtocolError when the record does not have the values of the template.
     """
@@ -56,8 +56,8 @@ def printed(
 
 
 class ValueShown(NamedTuple):
-    """How a line shows a value. ``integer``: the text of an integer, None: ``show`` is for integers, too. ``verbatim``:
-    printable strings are shown as they are. ``show``: for all other values.
+    """How a line shows a value. ``integer`` gives the text of an integer; None: ``show`` does that, too. ``verbatim``:
+    printable strings are shown as they are. ``show`` gives the text of all other values.
     """
 
     integer: Callable[[int], str] | None
@@ -72,10 +72,11 @@ class ValueShown(NamedTuple):
 
 
 def of_values(pattern: str, values: Sequence[ValueShown], otherwise: Renderer) -> Renderer:
-    """``pattern`` with the values of a record in its ``%s``. ``otherwise``: for records with another number of values.
+    """A function that puts the values of a record into the ``%s`` of ``pattern``. ``otherwise`` is called for records
+    with another number of values.
 
-    The result is one function with an expression for each value. This takes half of the time that a call for each value
-    takes. Its source has only names and numbers; no text of a script gets into it.
+    The function has an expression for each value. This takes half of the time that a call for each value takes. Its
+    source has only names and numbers; no text of a script gets into it.
     """
     namespace: dict[str, object] = {"pattern": pattern, "otherwise": otherwise}
     names, shown = [], []
@@ -115,7 +116,7 @@ def are_the_values(slots: Sequence[Slot]) -> bool:
 
 
 def warnings(context: Context, style: Style) -> Callable[[Template], Renderer]:
-    """The text of ``warn`` without line end, by template."""
+    """Makes a renderer for each template of ``warn``. Its text has no line end."""
     renderers: dict[int, Renderer] = {}
     values = ValueText(context.stacks, style)
 
@@ -158,7 +159,7 @@ def _getter(slot: Slot, show: Format, context: Context, values: ValueText) -> Re
 
 
 def _of_width(slot: Slot, width: int, context: Context, values: ValueText) -> Renderer:
-    """A printf conversion whose width is value number ``width`` of the record; a negative one aligns to the left."""
+    """A printf conversion whose width is value number ``width`` of the record; a negative width aligns to the left."""
 
     @lru_cache(maxsize=64)
     def renderer(columns: int) -> Renderer:
@@ -178,7 +179,8 @@ def named_values(record: Record, first: int, show: Format, redact: bool) -> str:
 
 
 def _fact(fact: SiteFact, context: Context, format_: Format) -> Renderer:
-    """Rendered once for each site, because there are many more events than sites."""
+    """The fact of a record's site. Its text is made once for each site, because there are many more events than
+    sites."""
     texts: dict[tuple[int, int], str] = {}
 
     def get(record: Record) -> str:

@@ -49,7 +49,7 @@ class TextWriter(SilentWriter):
 
 
 def table_lines(maps: MapText, contents: Sequence[MapContent], template: Template | None) -> list[str]:
-    """The lines of ``print(@m)``, ``plot(@m)`` or ``table(…)``; ``template``: None means the map is printed by
+    """The lines of ``print(@m)``, ``plot(@m)`` or ``table(…)``; ``template`` is None for a map that btpy prints by
     default."""
     options = TableOptions.of(template)
     if template is not None and template.kind is TemplateKind.TABLE:

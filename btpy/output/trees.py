@@ -19,20 +19,20 @@ from btpy.output.style import Style
 from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Restraint, Writer, template_of
 
 _ROOT = "root"
-"""The probe whose records are the root calls: their duration, their exception, whether to draw a tree, and when the
-call began. Before this record, the probe sends a record for each task that another thread ran for the call. Records of
-other probes are calls.
+"""The name of the probe whose records are root calls. Such a record has the duration and the exception of the call,
+whether to draw a tree, and when the call began. Before this record, the probe sends a record for each task that another
+thread ran for the call. Records of other probes are calls.
 """
 
 MAX_RUNS = 256
-"""The largest number of tasks of one call. The script sends no more; another target could."""
+"""The largest number of tasks of one call. The script of ``btpy trace`` sends no more, but a hostile target could."""
 
 
 class TreeWriter(SilentWriter):
     """In text there is one tree for each root method, merged over its calls, at the end and at each :meth:`draw`. In
-    JSON, and on a timeline, there is a tree for each call. ``least``: share of a tree that a row must have in the text.
-    ``most``: the number of calls, None: no limit. ``drawn``: the number of calls in the trees so far; ``called``: the
-    number of all calls.
+    JSON, and on a timeline, there is a tree for each call. ``least``: the share of the tree's time from which a row is
+    shown in the text. ``most``: the largest number of calls; None: no limit. ``drawn``: the number of calls in the
+    trees so far; ``called``: the number of all calls.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class TreeWriter(SilentWriter):
         self._trees = CallTrees()
         self.merged = MergedTrees()
         self._drawn_before = 0
-        self._runs: dict[int, list[Run]] = {}  # of the call that is ending, by its thread
+        self._runs: dict[int, list[Run]] = {}  # the tasks of the call that is ending, by its thread
 
     def records(self, records: Sequence[Record]) -> None:
         for record in records:

@@ -184,7 +184,7 @@ class ValueText:
         width = min(int(match["width"] or 0), _MAX_WIDTH)
         precision = "" if match["precision"] is None else f".{min(int(match['precision']), _MAX_WIDTH)}"
         as_text = f"%{'-' if '-' in flags else ''}{width or ''}{precision if conversion == 's' else ''}s"
-        # Only Java's printf groups digits; Python does it in format specifications.
+        # The flag `,` exists in Java's printf, but not in Python's `%`. So a format specification groups the digits.
         sign = next((flag for flag in "+ " if flag in flags), "")
         pad = "<" if "-" in flags else "0>" if "0" in flags else ">"
         as_grouped = f"{pad}{sign}{width or ''},{precision}{'d' if conversion in 'iuoxX' else conversion}"

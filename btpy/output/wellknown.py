@@ -142,7 +142,7 @@ def _instant(fields: Fields) -> str:
 
 
 def _old_date(fields: Fields) -> str:
-    if fields.get("cdate") is not None:  # set by deprecated methods, and not yet included in the time
+    if fields.get("cdate") is not None:  # deprecated methods set it, and `fastTime` is not up to date then
         raise _OtherwiseError
     seconds, millis = divmod(_integer(fields, "fastTime"), 1000)
     return _instant({"seconds": seconds, "nanos": millis * 1_000_000})

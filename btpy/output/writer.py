@@ -55,7 +55,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """The woven code when the probes were added."""
+    """The amount of woven code when the probes were added."""
 
     probes: int
     methods: int
@@ -148,8 +148,8 @@ class ProbeReport:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """``reason``: ``interrupt exit for hits limit target-exited left stopped error``; the counts are those of the
-    summary."""
+    """``reason``: one of ``interrupt exit for hits limit target-exited left stopped error``. The other fields are the
+    counts of the summary."""
 
     reason: str
     produced: int
@@ -169,8 +169,9 @@ class Writer(Protocol):
         """Prints, events and warnings. The presenter also shows warnings on standard error."""
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
-        """``template``: None means printed at the end, not by the script. ``nanos``: ``System.nanoTime`` of the target
-        when the script printed it (:meth:`Clock.wall` converts it); None: at the end."""
+        """``template`` is None at the end, where no statement of the script prints the map. ``nanos``:
+        ``System.nanoTime`` of the target when the script printed the map (:meth:`Clock.wall` converts it), None at the
+        end."""
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
         """Several maps as one table, by their keys."""
@@ -214,14 +215,14 @@ class Arity:
         return Arity(max((*fixed, *widths), default=0), rest)
 
     def check(self, record: Record) -> None:
-        """Raises ProtocolError when the record has values that no slot shows, or lacks some."""
+        """Raises ProtocolError when the record has values that no slot shows, or lacks values."""
         count = len(record.values)
         if count < self.least or (count > self.least and not self.open):
             raise ProtocolError(f"record of template {record.template} has {count} values, not {self.least}")
 
 
 def slot_value(record: Record, slot: Slot) -> Value:
-    """The value of a slot that is not the rest; of ``fields(x)`` the object without its class."""
+    """The value of a slot that is not the rest. For ``fields(x)`` this is the object without its class."""
     assert isinstance(slot.value, int)
     value = record.values[slot.value]
     return replace(value, class_name="") if slot.bare and isinstance(value, ObjectValue) else value

@@ -36,7 +36,7 @@ class KnownClass:
 
 @dataclass(frozen=True, slots=True)
 class TargetFacts:
-    """``pid`` 0: not a JVM, but the source that ``main`` names."""
+    """``pid`` is 0 if the classes come from the source that ``main`` names, not from a JVM."""
 
     loaded: int
     loaders: int

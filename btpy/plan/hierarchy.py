@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 class Hierarchy:
     """Names are binary names; types of the same name in several loaders share an entry, which has the data of the
-    newest."""
+    newest type."""
 
     def __init__(self) -> None:
         self._parents: dict[str, tuple[str, ...]] = {}

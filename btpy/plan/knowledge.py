@@ -28,7 +28,7 @@ class ClassFiles(Protocol):
         """The class file of a class by its binary name; None if there is none."""
 
     def subtypes(self, name: str, most: int) -> Iterable[bytes]:
-        """Class files of its known subtypes."""
+        """Class files of at most ``most`` known subtypes of a class."""
 
 
 class Knowledge:
@@ -42,7 +42,7 @@ class Knowledge:
         self._subtypes: dict[tuple[str, str], str | None] = {}
         self._source: ClassFiles | None = None
         self._asking_thread = 0
-        self.late_bound: dict[str, None] = {}  # an ordered set of sentences
+        self.late_bound: dict[str, None] = {}  # an ordered set of sentences about such fields
 
     @contextmanager
     def asking(self, source: ClassFiles) -> Iterator[None]:
@@ -79,7 +79,7 @@ class Knowledge:
                     self.late_bound[f"`{field}` is a field of {subtype}, not of {name}: dynamic"] = None
                     break
             self._subtypes[key] = subtype
-        # If no class can be read, a subtype may have the field.
+        # The empty string: no class could be read, so a subtype possibly has the field.
         return self._subtypes.get(key, "" if key not in self._subtypes else None)
 
     def method(self, owner: str, name: str) -> MethodFacts | None:

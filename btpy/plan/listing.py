@@ -30,7 +30,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class ListedLocal:
-    """A local variable. ``first`` and ``last``: the range of lines in which it can be read, 0 if there are no line
+    """A local variable. ``first`` and ``last``: the range of lines in which a probe can read it, 0 if there are no line
     numbers.
     """
 
@@ -86,7 +86,8 @@ class ListedClass:
 @dataclass(frozen=True, slots=True)
 class ListedProbe:
     """The matches of one probe, by class name. ``more``: the number of matching classes that were not examined.
-    ``unseen``: classes that match by name but have no class file. They are known only when the JVM shows them."""
+    ``unseen``: classes that match by name but have no class file. btpy can examine them only when the JVM shows their
+    bytes."""
 
     name: str
     classes: tuple[ListedClass, ...]
@@ -133,7 +134,8 @@ def listed_methods(probe: Probe, file: ClassFile, planned_class: PlannedClass) -
 
 
 def _why_skipped(method: Member, attachment: MethodAttachment, refusals: Iterable[Refusal]) -> Skipped | None:
-    """None if the probe means other overloads, or this method has no place for it."""
+    """The reason why the probe omits the method; None if it means other overloads, or if the method has no place for
+    it."""
     label = method.name + method.descriptor
     for refusal in refusals:
         if refusal.method == label:
@@ -150,8 +152,8 @@ def _why_skipped(method: Member, attachment: MethodAttachment, refusals: Iterabl
 def described(
     method: Member, places: Iterable[tuple[int | None, str]] = (), skipped: Skipped | None = None
 ) -> ListedMethod:
-    """The description of a method from its class file. ``places``: offsets in its code, and the class or member that
-    each instruction names.
+    """The description of a method from its class file. ``places``: offsets of instructions in its code, with the class
+    or member that the instruction names.
     """
     parameters, returns = descriptors.parse(method.descriptor)
     code = method.code

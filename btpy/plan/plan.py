@@ -77,9 +77,10 @@ class Advice(NamedTuple):
     """One call to weave. ``probe`` is recorded with the site; advice of one point runs in the order of the plan.
 
     ``at``: offset of the instruction in the unwoven code, for the points inside a method (for LINE the first
-    instruction of the line, for CATCH that of the handler); a synchronized method's own monitor is −1.
-    ``target_class`` (binary name) and ``member``: the class and the member that the instruction names. DURATION at
-    CALL_* is the time of the call, at SYNC_ENTER the wait, at LINE the time since entry. VARIABLE exists only at LINE.
+    instruction of the line, for CATCH the first of the handler), and −1 for the monitor of a synchronized method
+    itself. ``target_class`` (binary name) and ``member``: the class and the member that the instruction names. DURATION
+    at CALL_* is the time of the call, at SYNC_ENTER the wait, at LINE the time since entry. VARIABLE exists only at
+    LINE.
     """
 
     point: Point
@@ -123,10 +124,10 @@ class ClassPlan:
 
 
 class Site(NamedTuple):
-    """A woven place. ``id``: the number that the handler gets; ``line`` 0 if the class has no line numbers.
+    """A woven place. ``id``: the number that the handler gets; ``target_class`` and ``member`` are those of the advice.
 
-    ``line``: the line of the instruction; at ENTRY and THROW, of the first instruction. ``target_class`` and ``member``
-    as in the advice.
+    ``line``: the line of the instruction, at ENTRY and THROW the line of the first instruction, 0 if the class has no
+    line numbers.
     """
 
     id: int
@@ -151,7 +152,7 @@ MAX_SLOT = 127
 
 
 def first_site(slot: int = 1) -> int:
-    """The first site id of the session in a slot; 0 is none."""
+    """The first site id of the session in a slot. The id 0 means that there is no site."""
     return slot * SITES + 1
 
 

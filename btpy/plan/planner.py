@@ -52,7 +52,8 @@ from btpy.plan.knowledge import Knowledge
 from btpy.plan.locations import INSIDE, Place, Selector, Supertypes, erased_type
 from btpy.plan.plan import MATCHED, NEEDS_CORE, OF_JFR, Refusal, RefusalReason
 
-# Traced only when named exactly and with `--allow core`: the JVM, or btpy's own runtime, depends on each of them.
+# These classes are traced only by a probe that names them exactly, with `--allow core`, because the JVM or btpy's own
+# runtime depends on each of them.
 _CORE_CLASSES = frozenset(
     f"java.lang.{name}" for name in ("Object", "String", "Thread", "ThreadLocal", "Class", "ClassLoader")
 )
@@ -80,7 +81,8 @@ _INPUT_NAMES = re.compile(r"\barg|\bself\b|\bretval\b|\$")
 
 @dataclass(frozen=True, slots=True)
 class PlannedAdvice:
-    """A bound probe at a place of a method. ``at``, ``target_class`` and ``member`` as in ``plan.Advice``."""
+    """A bound probe at a place of a method. ``at``, ``target_class`` and ``member`` mean the same as in
+    ``plan.Advice``."""
 
     bound: BoundProbe
     at: int | None = None
@@ -90,7 +92,7 @@ class PlannedAdvice:
 
 @dataclass(frozen=True, slots=True)
 class PlannedMethod:
-    """``advice`` in the order of the script. An EXIT probe appears twice: for RETURN and for THROW."""
+    """``advice`` is in the order of the script. An EXIT probe appears twice: for RETURN and for THROW."""
 
     name: str
     descriptor: str
@@ -104,7 +106,8 @@ class PlannedMethod:
 
 @dataclass(frozen=True, slots=True)
 class PlannedClass:
-    """``class_name`` is internal.  ``problems``: probes that do not type-check against a method they match."""
+    """``class_name`` is internal. ``problems``: diagnostics of probes that do not type-check against a method that they
+    match."""
 
     class_name: str
     methods: tuple[PlannedMethod, ...]
@@ -170,7 +173,7 @@ class Planner:
         # A copy, because a program that is only checked may have the same probe ids as the next one.
         bound_earlier = (
             list(earlier._bound.items()) if earlier else []
-        )  # in one operation: another thread may add to it
+        )  # copied in one operation, because another thread may add entries
         self._bound = {key: bound_probe for key, bound_probe in bound_earlier if key[0] in earlier_rules}
 
     def patterns(self, only: Container[int] | None = None) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
@@ -218,7 +221,7 @@ class Planner:
         findings = _Findings([], [], {})
         rules = [rule for rule in self._rules if _applies(rule, name, classfile, ancestors)]
         if name.startswith(_OWN_CLASSES):
-            rules = [rule for rule in rules if _is_named(rule, name)]  # a wide pattern does not include them
+            rules = [rule for rule in rules if _is_named(rule, name)]  # wide patterns do not include btpy's own classes
         if not rules:
             return PlannedClass(classfile.name, (), (), ())
         rules, protected = self._split_protected(rules, name)
@@ -350,7 +353,7 @@ def _in_method(diagnostic: Diagnostic, subject: _Traced) -> Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class _Unfit:
-    """A probe that does not fit a method. Its problems are numbers ``first`` to ``end``."""
+    """A probe that does not fit a method. Its diagnostics are ``problems[first:end]`` of the findings."""
 
     rule: _Rule
     method: Member
@@ -359,7 +362,7 @@ class _Unfit:
 
 
 class _Findings(NamedTuple):
-    """The findings while a class is planned. ``unfit``: by probe id."""
+    """The findings while a class is planned. ``unfit``: the methods that a probe does not fit, by its id."""
 
     refusals: list[Refusal]
     problems: list[Diagnostic]
@@ -421,7 +424,7 @@ class _Inside:
         yield from locations.places(rule.selector, point, self.operations)
 
     def shape(self, rule: _Rule, point: Point, place: Place, in_jdk: bool) -> Shape:
-        """The inputs of the place for the probe. With fewer inputs, more places have equal shapes."""
+        """The shape of the place, only with the inputs that the probe needs, so that more places have equal shapes."""
         text = rule.probe.text
         operation = place.operation
         if operation is not None and "targ" not in text.replace("target", ""):
@@ -517,7 +520,7 @@ def _selects(rule: _Rule, method: Member) -> bool:
             rule.by_name[method.name] = matches
     if not matches:
         return False
-    if method.access_flags & ACC_BRIDGE:  # the method that it calls matches as well
+    if method.access_flags & ACC_BRIDGE:  # the probe is in the method that the bridge calls
         return False
     if method.access_flags & ACC_SYNTHETIC and not any(names_synthetic(pattern) for pattern in matches):
         # The compiler creates a method for the body of a lambda, but its code belongs to the class.

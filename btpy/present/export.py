@@ -21,7 +21,8 @@ class ExportWriter(Writer, Protocol):
     """The output of one target for a backend."""
 
     def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
-        """Takes the current maps and the counts of the probes. ``at_end``: it is the last reading, and complete."""
+        """Takes the current maps and the counts of the probes. ``at_end``: whether this is the last reading, which is
+        complete."""
 
 
 class Exporter(Protocol):
@@ -30,7 +31,7 @@ class Exporter(Protocol):
     def writer(self, context: Context, origin: Origin) -> ExportWriter: ...
 
     def begin_report(self) -> bool:
-        """Begins a report if one is due, and returns whether it has. The caller reads the maps, then calls
+        """Begins a report and returns True, if a report is due. Then the caller reads the maps and calls
         :meth:`report`.
         """
 
@@ -70,7 +71,7 @@ class Export:
     """``hits``: how many prints and events of method probes are exported; None: all."""
 
     def __init__(self, exporter: Exporter, context: Context, origin: Origin, hits: int | None) -> None:
-        alone = replace(context, several=False)  # the resource tells targets apart
+        alone = replace(context, several=False)  # the attributes of the resource name the target
         self._outline = context.outline
         self._writer = exporter.writer(alone, origin)
         self._presenter = Presenter(alone, self._writer, _NoConsole(), hits=hits, displayed=None)

@@ -10,10 +10,10 @@ from btpy.dataclass import dataclass
 from btpy.remedies import Permission
 
 _CHANGES_TOLD = 10
-"""Classes that another agent has changed, and whose probes are in the new code."""
+"""The number of messages about classes that another agent has changed, and whose new code has the probes."""
 
 _REFUSED_TOLD = 10
-"""The number of untraceable classes that are reported. Further ones are only details."""
+"""The number of untraceable classes that are reported. Messages about further classes are only shown with ``-v``."""
 
 
 class Urgency(Enum):
@@ -34,7 +34,8 @@ class LateNotice:
 
 
 class LateClasses:
-    """Of one session. ``refused``: names of loaded classes that cannot be traced, with the code of the reason."""
+    """The late classes of one session. ``refused``: names of loaded classes that cannot be traced, with the code of the
+    reason."""
 
     def __init__(self) -> None:
         self.refused: dict[str, str] = {}
@@ -44,9 +45,9 @@ class LateClasses:
         name = f"{late.class_name} ({late.loader})"
         match late.outcome:
             case LateOutcome.WOVEN:
-                return LateNotice(Urgency.DETAIL, f"{name} was loaded, its probes are in")
+                return LateNotice(Urgency.DETAIL, f"{name} was loaded with its probes")
             case LateOutcome.MISSED_DEADLINE:
-                text = f"{name} was loaded; its probes came in a moment later: {late.reason}"
+                text = f"{name} was loaded; its probes were added a moment later: {late.reason}"
                 return LateNotice(Urgency.DETAIL, text)
             case LateOutcome.LOST:
                 return LateNotice(Urgency.WARNING, f"{name} was without its probes until now: {late.reason}")

@@ -72,7 +72,7 @@ class Presenter:
         shown for one probe in one second. ``exit_code``: the value of ``exit(n)``. ``exiting``: whether the target is
         exiting. ``events``: the number of events shown so far.
     ``late``: classes that were loaded after the probes. ``errors`` and ``states``: the errors and the states of probes.
-    ``asked_at_end``: with several targets, the maps that ``@OnEnd`` prints, by template. They are not shown here.
+    ``asked_at_end``: with several targets, the maps that ``@OnEnd`` prints, by template, which the caller shows.
     """
 
     def __init__(
@@ -98,10 +98,10 @@ class Presenter:
         self._unseen: Counter[str] = Counter()  # items not shown during the pause
         self._dropped: Counter[tuple[int, str]] = Counter()
         self._withheld: Counter[int] = Counter()
-        self._exits: Counter[int] = Counter()  # they are sent as records, but are not events
+        self._exits: Counter[int] = Counter()  # ``exit(n)`` is sent as a record, but is not an event
         self._speculations = Speculations(self._outline.templates)
         self._printed_at_end: set[int] = set()
-        self._latest: dict[tuple[object, ...], tuple[MapContent, ...]] = {}  # the maps of the last print
+        self._latest: dict[tuple[object, ...], tuple[MapContent, ...]] = {}  # the maps as they were printed last
         self._ordinary: set[int] = set()  # templates
         self._rate_limit = ProbeRateLimit(displayed, self._probe_name)
         self._warnings = warnings(context, Style(unicode=console.unicode))

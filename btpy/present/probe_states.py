@@ -11,7 +11,8 @@ from btpy.present.report import USED_UP, disabled
 
 
 class ProbeStates:
-    """Of one session. ``restraints``: the number of further restraints by the budget, by probe."""
+    """The states of the probes of one session. ``restraints``: the number of further restraints by the budget, by
+    probe."""
 
     def __init__(self, outline: Outline) -> None:
         self.restraints: Counter[int] = Counter()

@@ -1,4 +1,4 @@
-"""Limits how many events are displayed in a second, and shows the number of the others."""
+"""Limits how many events are displayed in a second, and shows the number of events that were not displayed."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class ProbeRateLimit:
 
 @dataclass(slots=True)
 class SharedRateLimit:
-    """Limits all probes together, but always displays the first events of each probe. Counts one second after another:
-    :meth:`clear` begins the next."""
+    """Limits all probes together, but always displays the first events of each probe. Counts the events of one second;
+    :meth:`clear` begins the next second."""
 
     _passed: Counter[int] = field(default_factory=Counter)
 

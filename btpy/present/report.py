@@ -266,7 +266,7 @@ def sampling_words(sampling: Sampling) -> str:
 USED_UP = frozenset(
     {ProbeState.HITS_USED_UP, ProbeState.TIME_IS_UP, ProbeState.DISABLED_ITSELF, ProbeState.FAILED_TOO_OFTEN}
 )
-"""States that are permanent without a command."""
+"""A probe leaves these states only by a command of the user."""
 
 
 def disabled(probe: ProbeOutline, state: ProbeState) -> str:
@@ -321,7 +321,7 @@ def _why_no_hit(report: ProbeReport) -> str:
         return f"{summary}; of its calls {' and '.join(skipped)}"
     reason = {1: "it was not called", 2: "neither was called"}.get(report.methods, "none was called")
     unknown = report.conditional and account.untrue is None
-    note = "" if report.methods > 1 else " (a call that began before goes on as it was)"
+    note = "" if report.methods > 1 else " (a call that began earlier continues without probes)"
     return f"{summary}; {reason} while attached{note}" + (", or its predicate was never true" if unknown else "")
 
 

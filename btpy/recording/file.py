@@ -24,8 +24,8 @@ from btpy.wire.messages import MAX_FRAME
 MAGIC = b"\x89BTZ\r\n\x1a\n"
 VERSION = 5
 OLDEST = 2
-"""Recordings of format 2 lack skipped hits. Recordings of formats 2 and 3 have log-linear histograms, and those
-before 5 have no exemplars."""
+"""Recordings of format 2 lack skipped hits. Recordings of formats 2 and 3 have log-linear histograms, and recordings of
+formats 2 to 4 have no exemplars."""
 
 CHUNK_BYTES = 256 * 1024
 """The size in bytes from which a chunk is written."""
@@ -179,11 +179,11 @@ class GrowingFile:
 
 
 class ChunkReader:
-    """The entries of a file, in order. ``version``: the version of its format. ``torn``: why the file is incomplete,
-    known once all entries were taken."""
+    """The entries of a file, in order. ``version``: the version of its format. ``torn``: the reason why the file is
+    incomplete, which is known after the last entry."""
 
     def __init__(self, file: Readable, name: str) -> None:
-        """Raises UsageError: it is not a recording, or one of another version."""
+        """Raises UsageError if it is not a recording, or a recording of another version."""
         self._file = file
         self._name = name
         self.torn = ""

@@ -39,7 +39,8 @@ _LAYOUTS: tuple[Buckets, ...] = (
     *(Exponential(scale) for scale in range(MAX_SCALE, -1, -1)),
     *(LogLinear(precision) for precision in range(17)),
 )
-"""A line does not say which buckets it has. The finest exponential ones are tried first, older ones last."""
+"""A line does not say how its buckets are divided. The finest exponential division is tried first, divisions of older
+versions last."""
 
 MAPS = frozenset(_KINDS)
 

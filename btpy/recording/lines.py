@@ -164,7 +164,8 @@ class Lines:
         return MappingValue("", int(cuts.get(path, len(fields))), tuple(fields.items()))
 
     def _stack(self, items: list[Any]) -> StackRef | None:
-        """Recognises stack frames by the first one, which has a line number."""
+        """The stack of a list of strings; None if they are not stack frames. Only frames with line numbers have a
+        colon."""
         if not items or not all(isinstance(item, str) for item in items) or ":" not in items[0]:
             return None
         matches = [_FRAME.match(item) for item in items]

@@ -89,7 +89,8 @@ class Part:
 
 
 class StreamReader:
-    """Of a client. ``has_begun``: whether the head has come; ``is_ready``: whether the node has tried all targets."""
+    """Reads the stream of a node, in the client. ``has_begun``: whether the head has come; ``is_ready``: whether the
+    node has tried all targets."""
 
     def __init__(self) -> None:
         self.has_begun = False
@@ -116,7 +117,7 @@ class StreamReader:
                 yield from self._parts(pid, chunk)
 
     def _begin(self) -> bool:
-        """Whether the head has come; then drops the head and everything before it."""
+        """Whether the head has come. If so, the bytes up to its end are dropped."""
         at = self._waiting.find(MAGIC)
         if at < 0:
             if len(self._waiting) > _MAX_NOISE:

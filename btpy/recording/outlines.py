@@ -1,7 +1,7 @@
-"""The outline of a program in a recording: JSON, in parts as the program grew.
+"""The outline of a program in a recording: JSON, with a part for each addition to the program.
 
-Anybody may have written the file. So it is checked against the limits of the language. Then its records need no more
-memory than those of a real program.
+Anybody may have written the file. So btpy checks the outline against the limits of the language, and its records need
+no more memory than the records of a real program.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _tuple(document: Any, kinds: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @cache
 def _required(kind: Any) -> int:
-    """The least number of fields of a document: later versions of btpy have added some, each with a default."""
+    """The least number of fields of a document: later versions of btpy have added fields, each with a default."""
     return sum(field.default is MISSING and field.default_factory is MISSING for field in fields(kind))
 
 

@@ -67,7 +67,8 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """``contents``: the maps at the end. ``left``: classes woven, restored, unloaded; None: the target ended first."""
+    """``contents``: the maps at the end. ``left``: the numbers of woven, restored and unloaded classes; None if the
+    target ended before it could report them."""
 
     reason: str
     contents: tuple[MapContent, ...]
@@ -112,7 +113,7 @@ class Playback:
         )
 
     def take(self, entry: Entry) -> Recorded | None:
-        """The item of an entry; None: later entries refer to it. Raises ProtocolError."""
+        """The item of an entry; None for an entry to which only later entries refer. Raises ProtocolError."""
         message = codec.decode(entry.code, entry.payload, _KINDS)
         if self._started is not None:
             return self._item(message)

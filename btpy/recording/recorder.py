@@ -37,8 +37,8 @@ _MOST = 1_000  # sites or stacks in one entry
 
 
 class Recorder:
-    """Of one session. ``outline``, ``sites`` and ``stacks`` grow. ``host``: the host, for a run on several hosts. All
-    methods raise OutputError."""
+    """Records one session. ``outline``, ``sites`` and ``stacks`` grow. ``host``: the host, for a run on several hosts.
+    All methods raise OutputError."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Recorder:
         """Records a message of the agent."""
         self._add_what_is_new()
         if isinstance(message, Events):
-            self._file.add(Events.code, message.records)  # undecoded: most of the recorded data
+            self._file.add(Events.code, message.records)  # not decoded, because it is most of the recorded data
         elif isinstance(message, Counters):
             self._add(Counted(tuple(ProbeCount.of(ProbeAccount.of(counters)) for counters in message.probes)))
         else:
@@ -90,7 +90,7 @@ class Recorder:
             self._add(MapsAtEnd(answer.contents))
 
     def ended(self, reason: str, accounts: Iterable[ProbeAccount], *, left: tuple[int, int, int] | None) -> None:
-        """``left``: classes woven, restored, unloaded; None: the target could not report it."""
+        """``left``: the numbers of woven, restored and unloaded classes; None if the target could not report them."""
         woven, restored, unloaded = left or (0, 0, 0)
         probes = tuple(map(ProbeCount.of, accounts))
         self._add_what_is_new()

@@ -293,7 +293,7 @@ def _src(repl: Repl, line: Line) -> None:
         return
     repl.screen.say(f"no source of {members.name} ({members.source_file or 'its file is not known'}); looked at:")
     repl.screen.say("\n".join(f"  {place}" for place in source.looked_at))
-    repl.screen.note(":set src DIRECTORY adds a place; this is the code:")
+    repl.screen.note(":set src DIRECTORY adds a place; this is the bytecode:")
     repl.screen.say(source.disassembly(methods[0]).rstrip("\n"))
 
 

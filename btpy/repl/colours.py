@@ -56,7 +56,7 @@ def coloured(text: str) -> Iterator[tuple[str, str]]:
         yield from (("command", name), ("other", blank + rest))
         return
     last = Token("", "", 0)
-    types = False  # in the types of parameters after a point: ``last`` stays the point
+    types = False  # whether the token is in the types of parameters after a point; then ``last`` stays the point
     for token in tokens(text):
         yield _class_of(token, last, text), token.text
         if token.kind == "space":

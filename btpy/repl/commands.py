@@ -69,8 +69,8 @@ COMMANDS = {
             1,
             ":edit 1",
         ),
-        Command("sample", "N 1/100", "fires for one hit in so many; 1/1 for all", _P, 2, 2, ":sample 2 1/10"),
-        Command("limit", "N 50/s", "at most so many firings a second; off for all", _P, 2, 2, ":limit 1 50/s"),
+        Command("sample", "N 1/100", "fires for this share of the hits; 1/1 for all", _P, 2, 2, ":sample 2 1/10"),
+        Command("limit", "N 50/s", "at most this many firings a second; off for all", _P, 2, 2, ":limit 1 50/s"),
         Command("level", "N", "enables the probes with @Level up to N, disables those above", Takes.TEXT, 1, 1),
         Command(
             "ls",
@@ -142,7 +142,7 @@ COMMANDS = {
         Command(
             "use",
             "LIBRARY[(name=value)]",
-            "puts the probes of a library in",
+            "adds the probes of a library",
             Takes.LIBRARY,
             1,
             -1,
@@ -184,7 +184,7 @@ class Line:
 
 
 def parse(text: str) -> Line:
-    """``:name word …``, or a bare one. Raises UsageError with what to enter instead."""
+    """Parses ``:name word …``, also without the colon. Raises UsageError with what to enter instead."""
     name, _, rest = text.strip().removeprefix(":").partition(" ")
     name, rest = name.strip(), rest.strip()
     command = find(name)

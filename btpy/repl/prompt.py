@@ -296,7 +296,7 @@ class Prompt:
         return state is not None and state.complete_index is not None and len(state.completions) == 1
 
     def _explain(self, document: Document) -> None:
-        end = len(document.text_before_cursor.rstrip(" (=:."))  # a completion inserts these
+        end = len(document.text_before_cursor.rstrip(" (=:."))  # a completion may have inserted these characters
         self._aside(lambda: self._repl.help(document.text, end))
 
     def _aside(self, do: Callable[[], None]) -> None:
@@ -499,7 +499,7 @@ def common_part(document: Document, completions: Sequence[Completion]) -> str:
     if len(beginning) < 2:
         return ""
     rests = [completion.text[-completion.start_position :] for completion in beginning]
-    least, greatest = min(rests), max(rests)  # all others begin with the common beginning of these two
+    least, greatest = min(rests), max(rests)  # the common beginning of these two is common to all
     return next((least[:at] for at, char in enumerate(least) if greatest[at : at + 1] != char), least)
 
 

@@ -183,7 +183,7 @@ class Repl:
         except ScriptError as error:
             return list(error.diagnostics)
         except UsageError:
-            return []  # reported when it is entered
+            return []  # reported when the user enters the text
         return []
 
     def not_sent(self, text: str, diagnostics: Sequence[Diagnostic]) -> None:
@@ -198,9 +198,9 @@ class Repl:
         return self.feed.gone
 
     def refresh(self) -> None:
-        """The current figures, while the target runs."""
+        """Reads the current figures from the target, if it still runs."""
         if not self.left:
-            with contextlib.suppress(TargetGone):  # the feed reports it
+            with contextlib.suppress(TargetGone):  # the feed reports that the target is gone
                 self.session.refresh()
 
     def require_target(self) -> None:
@@ -256,7 +256,7 @@ class Repl:
             self.screen.say(f"#{probe.number} {probe.name} · {place}{of} · {state}{duration}")
 
     def _parameters_of(self, source: Source) -> dict[str, str]:
-        """The given texts of the parameters that the script declares. Raises ScriptError."""
+        """The texts that the user has set for parameters of the script. Raises ScriptError."""
         names = {parameter.name for parameter in parameters(source)} if self.parameters else set()
         return {name: text for name, text in self.parameters.items() if name in names}
 

@@ -38,7 +38,7 @@ class Screen:
         self._writing = threading.Lock()
 
     def typing(self, wake: Callable[[], None] | None) -> None:
-        """Called when the user begins to type a line, or (None) ends it."""
+        """The prompt calls this when the user begins to type a line, and with None when the user ends it."""
         with self._state:
             self._wake = wake
         if wake is None:
@@ -77,7 +77,7 @@ class Screen:
                 self._put("".join(f"{line}\n" for line in lines))
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Lines that are fit for a terminal."""
+        """Writes lines, which must be fit for a terminal."""
         visible = [part for line in lines for part in line.split("\n")]
         with self._state:
             room = max(0, MOST_LINES - len(self._waiting))

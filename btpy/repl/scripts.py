@@ -46,8 +46,8 @@ def where(session: Session, probe: Probe) -> str:
 
 
 def edited(session: Session, probe: Probe) -> tuple[list[Probe], str]:
-    """The probes that are edited together, and their text: the probe alone if its script has other probes, too; the
-    whole script if the probe is its only one or comes from a library.
+    """The probes that are edited together, and their text. A probe is edited alone if its script has other probes, too.
+    The whole script is edited if it has no other probe, or if the probe comes from a library.
     """
     mates = session.scripts.mates(probe)
     return ([probe], probe.text) if session.scripts.is_own(probe) and len(mates) > 1 else (mates, probe.script)
@@ -70,7 +70,7 @@ def saved(session: Session) -> str:
     if wrong:
         raise UsageError(
             f"the probes cannot stand in one script: {wrong[0].message}",
-            help=["take some out, :save the others, and load those again; :show N has the text of each"],
+            help=["remove some probes, :save the rest, and enter those that you removed; :show N has the text of each"],
         )
     return text
 

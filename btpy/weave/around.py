@@ -2,10 +2,10 @@
 
 Operands that the advice needs are copied from the operand stack to scratch variables before the instruction runs.  The
 deepest operand that advice needs stays on the stack and is duplicated, with the next one if ``dup2`` reaches it.
-Operands above it are stored and loaded again.  So the operand that may be null (a receiver, array or lock is always the
-deepest), and the index of an array, stay the values that the program computed, and the text of a NullPointerException
-does not change.  One text changes: when advice needs the old value of a field and the object is null, the exception
-comes from the read of the old value, not from the write.
+Operands above it are stored and loaded again. The operand that may be null (a receiver, array or lock) is always the
+deepest. So it stays on the stack, like the index of an array, and the text of a NullPointerException does not change.
+One text changes: when advice needs the old value of a field and the object is null, the exception comes from the read
+of the old value, not from the write.
 
     before      store c · dup2 · store b · store a · advice · load c · time
     a.call(b, c)
@@ -56,7 +56,8 @@ Number = Callable[[Advice], int]
 
 
 class Around(NamedTuple):
-    """``clock`` comes first after the instruction. ``held``: the scratch variables that ``thrown`` expects."""
+    """``clock`` reads the time directly after the instruction. ``held``: the scratch variables that ``thrown``
+    expects."""
 
     before: Snippet
     clock: Snippet

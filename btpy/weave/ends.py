@@ -1,9 +1,9 @@
 """Weaving at the ends of a method: on entry, before each return, and for exceptions that leave it.
 
-The blocks depend on the advice and on the shape of the method, not on its code.  So methods of one shape share them:
-:func:`ends_of` remembers.  The differing parts, the numbers of sites and the indexes of constants, are filled in when a
-block is assembled (``snippets.Snippet``).  Sites have the numbers 0, 1, … within the block.  Sites of frame
-locals have the numbers −1, −2, …, because they are the first sites of the method (``Snippet.assembled``).
+The blocks depend on the advice and on the shape of the method, not on its code. So methods of one shape share them, and
+:func:`ends_of` caches them. The differing parts, the numbers of sites and the indexes of constants, are filled in when
+a block is assembled (``snippets.Snippet``). Sites have the numbers 0, 1, … within the block. Sites of frame locals have
+the numbers −1, −2, …, because they are the first sites of the method (``Snippet.assembled``).
 
 A value is *kept* from entry to exit, in a new local variable after ``max_locals``, if advice at an exit or inside the
 method needs it: entry copies of arguments and ``this``, frame locals, the time of entry.
@@ -181,7 +181,7 @@ class Ends:
         return saved
 
     def _bind_entry(self, receiver: Variable | None) -> Bindings:
-        """The inputs of advice on entry: live arguments, in a constructor their copies."""
+        """The inputs of advice on entry: the arguments themselves, in a constructor their copies."""
         bindings: Bindings = {}
         for index, parameter in enumerate(self._parameters):
             bindings[OperandKind.ARGUMENT, index] = parameter
@@ -268,7 +268,7 @@ class Ends:
         return block
 
     def _exit(self, block: Snippet, advice: Sequence[Advice], bindings: Bindings) -> None:
-        """The common part of return and throw: advice, releases."""
+        """The common part of the blocks for return and throw: the advice, and the releases of frame locals."""
         self._call(block, advice, bindings)
         for local in self._locals:
             if local.plan.release is not None:

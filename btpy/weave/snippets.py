@@ -110,7 +110,7 @@ class Snippet:
 
     def __init__(self, depth: int = 0) -> None:
         """``depth``: slots on the stack that the block may consume."""
-        self._code = b""  # after the last part
+        self._code = b""  # the code after the last of the parts
         self._depth = depth
         self._parts: list[bytes | int | Constant] = []
         self.max_depth = depth

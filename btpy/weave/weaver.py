@@ -16,12 +16,12 @@ Order inside a method::
     throw    time of exit · THROW advice · releases · athrow
 
 The exception handler does not cover return instructions that have a block, so each activation executes exactly one of
-the two.  The handler comes last in the exception table and expects only the kept variables.
+these blocks. The handler comes last in the exception table and expects only the kept variables.
 
 A constructor cannot use ``this`` before ``super(…)`` or ``this(…)`` has returned.  Argument copies, the time of entry,
-and frame locals that do not need ``this`` are computed at the start. The rest of the entry block follows each of those
-calls. The exception handler covers only code in which ``this`` is initialised.  Probes do not see an exception that
-leaves the constructor earlier. No frame local with a release is live at that time.
+and frame locals that do not need ``this`` are computed at the start. The rest of the entry block follows each call of
+``super(…)`` or ``this(…)``. The exception handler covers only code in which ``this`` is initialised. Probes do not see
+an exception that leaves the constructor earlier. No frame local with a release is live at that time.
 
 Inside a method::
 
@@ -30,8 +30,8 @@ Inside a method::
                   the instruction
 
 For an exception from a call there is a separate handler at the end of the code, which throws it again.  The exception
-table rows that cover the call also cover that handler, so its stack map frame has the local variables of the call;
-``typeflow`` knows them.
+table rows that cover the call also cover that handler, so the handler's stack map frame has the local variables of the
+call; ``typeflow`` knows them.
 
 The JVM compiles a method only if it can prove that each monitor is released. So the code after a ``monitorenter``
 belongs to the range that begins there, and the code after a ``monitorexit`` does not belong to the range that ends
@@ -184,7 +184,7 @@ class _MethodWeaver:
             raise _RefusedError(RefusalReason.NO_CODE, "the method is native or abstract")
         if method.name == "finalize" and method.descriptor == "()V" and code.code == bytes((op.RETURN,)):
             # HotSpot registers objects for finalization if finalize() of their class is not empty.
-            detail = "the JVM never calls an empty finalizer; with a probe it would call it for each object"
+            detail = "the JVM never calls an empty finalizer, but would call it for each object if it had a probe"
             raise _RefusedError(RefusalReason.PROTECTED, detail)
         self._file = file
         self._pool = pool

@@ -246,7 +246,8 @@ class Listener:
             with self._state:
                 if len(self._handshakes) == MAX_CONNECTIONS:
                     with contextlib.suppress(OSError):
-                        self._handshakes.popleft().shutdown(socket.SHUT_RDWR)  # its thread sees the end, and closes it
+                        # The thread of the handshake sees the end, and closes the socket.
+                        self._handshakes.popleft().shutdown(socket.SHUT_RDWR)
                 self._handshakes.append(connection)
             threading.Thread(target=self._try, args=(connection,), name="btpy-handshake", daemon=True).start()
 
@@ -359,7 +360,7 @@ class Channel:
         tap: Tap | None = None,
         lost: Callable[[str], TargetGone] = TargetGone,
     ) -> None:
-        # A timeout of the socket object would also apply to the reader. The kernel applies this one to writes alone.
+        # A timeout of the socket object would also apply to the reader. The kernel applies SO_SNDTIMEO only to writes.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("@ll", SEND_SECONDS, 0))
         self._connection = connection
         self._deliver = deliver
@@ -390,10 +391,11 @@ class Channel:
             self._queue(frame)
 
     def reply(self, message: Message) -> None:
-        """Sends from within ``deliver``, on the reading thread: at once when the socket takes it, and without blocking.
+        """Sends a message from within ``deliver``, on the reading thread. It never blocks, and sends at once if the
+        socket has space.
 
-        Other threads leave the socket to the writer: an exception from a signal handler could leave half a frame of
-        theirs on the wire. Raises ProtocolError when the agent does not take the answers that it asked for, and
+        Other threads leave the writing to the writer, because an exception from a signal handler could interrupt them
+        after half a frame. Raises ProtocolError when the agent does not take the answers that it asked for, and
         TargetGone as :meth:`send` does.
         """
         frame = self._encoded(message)

@@ -19,7 +19,7 @@ MAGIC = 0x42545059
 VERSION = 14
 
 MAX_FRAME = 16 * 1024 * 1024
-"""Largest frame in bytes, type included, length field not."""
+"""The largest frame in bytes, with the type, without the length field."""
 
 EVENT_CREDIT = 1024 * 1024
 """Bytes of EVENTS payload that the agent may send before the first RELEASE."""
@@ -203,7 +203,7 @@ class Site:
     probe: U4
     point: Point
     line: U4
-    target_class: str  # empty where there is none
+    target_class: str  # empty if the instruction names no class
     member: str
 
 
@@ -329,8 +329,8 @@ class ProbeCounters:
     or the budget skipped. ``rested_ns``: the time in which the budget disabled the probe, so that hits were not
     even counted. ``untrue``: hits for which a predicate was false. At most 1,000 are counted.
 
-    Costs refer to the ``timed`` firings: their mean and its standard deviation in ps, their 99th percentile in ns; and
-    the time of all firings in ns. If a predicate may be slow, runs for which it was false are included.
+    ``cost_*``: the mean cost of the ``timed`` firings and its standard deviation in ps, and their 99th percentile in
+    ns. ``cpu_ns``: the time of all firings. If a predicate may be slow, the costs include runs for which it was false.
     """
 
     probe: U4
@@ -449,7 +449,8 @@ class Configure(Message):
 
 @dataclass(frozen=True, slots=True)
 class Search(Message):
-    """``since``: the previous SEARCH; classes that were loaded then are left out of the answer. 0: none are."""
+    """``since``: the previous SEARCH; classes that were loaded then are left out of the answer. ``since`` 0: no classes
+    are left out."""
 
     code = 0x11
     request: U4
@@ -676,7 +677,7 @@ class Tell(Message):
 
 @dataclass(frozen=True, slots=True)
 class Preweave(Message):
-    """The answers for class files that no thread has loaded yet. ``anew``: it replaces earlier answers."""
+    """The answers for class files that no thread has loaded yet. ``anew``: whether it replaces earlier answers."""
 
     code = 0x2A
     request: U4

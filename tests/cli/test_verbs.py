@@ -99,7 +99,7 @@ def test_fields_before_and_after(program: Target) -> None:
 def test_no_call_is_explained(program: Target) -> None:
     stdout, stderr = answer("count", program, "Counted::step", calls=0)
     assert stdout == ["@count  (empty)"]
-    why = "it was not called while attached (a call that began before goes on as it was)"
+    why = "it was not called while attached (a call that began earlier continues without probes)"
     assert f"count: 0 hits: matched 1 method; {why}" in stderr
 
 

@@ -41,9 +41,9 @@ public final class BtpyLauncher {
     }
 
     /**
-     * The entry point for {@code -javaagent}. It does nothing without options. The presence of an agent that may
-     * retransform is enough: up to JDK 21, HotSpot then records from the start which compiled code depends on which
-     * methods, and later discards only that code.
+     * The entry point for {@code -javaagent}. Without options it does nothing, but even then it makes later attaches
+     * cheaper: up to JDK 21, if an agent may retransform, HotSpot records from the start which compiled code depends on
+     * which methods, and later discards only that code.
      */
     public static void premain(String options, Instrumentation instrumentation) {
         if (options != null && !options.isEmpty()) {
@@ -133,7 +133,7 @@ public final class BtpyLauncher {
         }
 
         Class<?> define(byte[] data) {
-            // With the permissions of the launcher, because a security manager may grant them to its jar.
+            // The class gets the permissions of the launcher, because a security manager may grant them to its jar.
             return defineClass(null, data, 0, data.length, BtpyLauncher.class.getProtectionDomain());
         }
     }

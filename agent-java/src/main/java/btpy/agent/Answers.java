@@ -30,7 +30,7 @@ final class Answers {
         try {
             weave(question, message);
         } finally {
-            question.answer(null); // if the message was broken, the thread must not keep waiting; otherwise this has no effect
+            question.answer(null); // has an effect only after a malformed message: the thread must not keep waiting
         }
     }
 

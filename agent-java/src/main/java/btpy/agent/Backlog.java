@@ -13,7 +13,7 @@ import java.util.Map;
  * for their probes. Names of threads are kept separately, because the records that need them may be kept longer.
  */
 final class Backlog {
-    /** Events, and other messages. */
+    /** The largest number of kept events and other messages. */
     private static final int MAX_ITEMS = 5000;
 
     private static final int MOST_NAMES = 2048;
@@ -47,7 +47,7 @@ final class Backlog {
         return items.isEmpty() && names.isEmpty();
     }
 
-    /** Complete records, in the form of EVENTS. */
+    /** Keeps complete records, which are in the form of EVENTS. */
     void add(byte[] chunk, int size) {
         for (int at = 0; at < size; ) {
             byte[] record = java.util.Arrays.copyOfRange(chunk, at, at + readInt(chunk, at));
@@ -60,7 +60,7 @@ final class Backlog {
         }
     }
 
-    /** Complete records that no client will get. */
+    /** Counts complete records that no client will get. */
     static void forget(Session session, byte[] chunk, int size) {
         for (int at = 0; at < size; at += readInt(chunk, at)) {
             if (readInt(chunk, at + TEMPLATE) != THREAD_NAME) {

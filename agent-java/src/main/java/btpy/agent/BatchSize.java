@@ -5,11 +5,11 @@ package btpy.agent;
  * pause budget.
  *
  * <p>A stop has a fixed cost, which grows with the compiled code and the number of loaded classes, and a small cost for
- * each class. A busy machine makes a stop longer, but never shorter. So the short stops show the cost of stopping. Both
- * parts come from a line through two of the last stops, with few stops below it (quantile regression, Koenker and
- * Bassett 1978). This line must fit clearly better than the line with the assumed cost of a class, because some line
- * always fits a little better by chance. The assumed cost is the result after the last stop, moved a little towards the
- * usual value. So the size changes again if nothing more can be learned at the current size.
+ * each class. A busy machine makes a stop longer, but never shorter. So the short stops show the cost of stopping. The
+ * two parts of the cost come from a line through two of the last stops, with few stops below it (quantile regression,
+ * Koenker and Bassett 1978). This line must fit clearly better than the line with the assumed cost of a class, because
+ * some line always fits a little better by chance. The assumed cost is the result after the last stop, moved a little
+ * towards the usual value. So the size changes again if nothing more can be learned at the current size.
  *
  * <p>The next batch is as large as the budget allows. If the fixed cost alone uses most of the budget, smaller batches
  * would cause more stops that are hardly shorter. So the classes always get at least half of the budget, or half of the

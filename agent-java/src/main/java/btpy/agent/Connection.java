@@ -25,8 +25,8 @@ final class Connection {
     private static final int CHUNK = Frame.CHUNK;
 
     /**
-     * Before the agent reads a message of at least this size, it waits for free memory. It waits at most for this time
-     * until a collection has freed the memory.
+     * Before the agent reads a message of at least this size, it waits for free memory. {@code PATIENCE_MILLIS}: the
+     * longest time that it waits for a collection to free the memory.
      */
     private static final int LARGE = 128 << 10;
     private static final int PATIENCE_MILLIS = 2_000;
@@ -61,13 +61,17 @@ final class Connection {
         return new Frame(Frame.WELCOME).raw(Digest.hmac(secret, AGENT, clientNonce, nonce));
     }
 
-    /** The next message of at most {@code limit} bytes, type included. EOFException when the client has closed. */
+    /**
+     * The next message, of at most {@code limit} bytes with its type. Throws EOFException when the client has closed
+     * the connection.
+     */
     Payload receive(int limit) throws IOException {
         int length = readByte() << 24 | readByte() << 16 | readByte() << 8 | readByte();
         if (length < 1 || length > limit) {
             throw new ProtocolException("a frame of " + (length & 0xFFFFFFFFL) + " bytes");
         }
-        if (length > LARGE && !Headroom.await(2L * length, PATIENCE_MILLIS)) { // its content is copied
+        // Twice the length, because the content is copied.
+        if (length > LARGE && !Headroom.await(2L * length, PATIENCE_MILLIS)) {
             throw new ProtocolException("the heap of the JVM is nearly full");
         }
         byte[] frame = new byte[length];
@@ -103,8 +107,8 @@ final class Connection {
     /** Ends reads and writes of other threads, too. */
     void close() {
         try {
-            // If memory runs out during close, the channel counts as closed, but a thread can remain in its read. This
-            // ends the read directly.
+            // If memory runs out during close, the channel counts as closed, but a thread can remain in its read.
+            // Shutting the input down ends the read.
             channel.shutdownInput();
         } catch (Throwable failure) {
             // closing ends it

@@ -15,8 +15,8 @@ final class ContextClasses {
     private static final byte[] SPANS = {'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/', 'S', 'p', 'a', 'n', 's'};
 
     /**
-     * The number of turns of the event thread that follow when the name of a class has been seen. The turns 1, 2, 4, 8
-     * … search for the class, because the JVM does not list a class while it is being loaded.
+     * When the name of such a class has been seen, the event thread looks for the class during this number of its
+     * turns. It searches in the turns 1, 2, 4, 8 …, because the JVM does not list a class while it is being loaded.
      */
     private static final int TURNS = 256;
 
@@ -52,7 +52,7 @@ final class ContextClasses {
         }
     }
 
-    /** Searches if a turn for searching has come. Only the event thread calls this. */
+    /** A turn of the event thread: searches if a search is due in this turn. Only the event thread calls this. */
     static void searchIfDue() {
         int turns = turnsLeft;
         if (turns > 0) {

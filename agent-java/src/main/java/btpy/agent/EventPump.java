@@ -56,9 +56,12 @@ final class EventPump implements Runnable {
     private final List<int[][]> snapshots = new ArrayList<int[][]>();
     private int credit = FIRST_CREDIT;
 
-    /** Records without a client. Filled and emptied by the event thread. */
+    /** Records that are kept while no client is connected. Only the event thread fills and empties it. */
     private Backlog backlog;
-    /** The record of an exit without a client. It is the last kept record that a client gets. */
+    /**
+     * The record of an {@code exit()} that was called while no client was connected. The next client gets it after all
+     * kept records.
+     */
     private byte[] exit;
     /** Whether the client has left, and whether the event thread knows it. */
     private boolean detaching;
@@ -138,7 +141,7 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** Runs the handler once, now. The request is answered when its output was passed on. */
+    /** Runs the handler once, now. The agent answers the request after the output of the handler was passed on. */
     void runOnce(int request, int site, Method fire) {
         timers.addSingle(request, site, fire);
         wake();
@@ -298,7 +301,7 @@ final class EventPump implements Runnable {
      */
     private void handOver() {
         drain();
-        session.forgetShipped(); // kept records must name their threads again
+        session.forgetShipped(); // so that the kept records are preceded by the names of their threads
         report(true);
         long[] keptCounts = new long[Session.MAX_PROBES];
         backlog.countInto(keptCounts);
@@ -482,7 +485,7 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** Runs the hooks that are due now, without the hooks that these cause. */
+    /** Runs the hooks that are due now, without the hooks that become due meanwhile. */
     private void runCalls() throws IllegalAccessException {
         for (int callCount = hooks.waiting(); callCount > 0; callCount--) {
             Hook.Call call = hooks.take();
@@ -501,7 +504,7 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** Runs a handler. Its output is passed on at once. @return an error message, or an empty text */
+    /** Runs a handler. The output of the handler is passed on at once. @return an error message, or an empty text */
     private String run(Method fire, Object... arguments) throws IllegalAccessException {
         String error = "";
         try {

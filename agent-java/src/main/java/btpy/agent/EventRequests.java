@@ -95,7 +95,7 @@ final class EventRequests extends RequestHandler {
         events.hook(hook);
         if (kind == Hook.CLASS_LOADED) {
             for (Class<?> loadedType : instrumentation.getAllLoadedClasses()) {
-                // learns the names of subtypes
+                // this call stores the names of subtypes in the patterns
                 hook.classes.matchesLoaded(loadedType, ClassNames.of(loadedType), false);
             }
             hook.classes.forget();

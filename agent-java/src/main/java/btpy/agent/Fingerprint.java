@@ -5,10 +5,10 @@ import java.util.zip.CRC32;
 
 /**
  * Distinguishes class files, and parts of them: CRC-32, Adler-32 and length, 12 bytes. Its checksums are native in
- * every JVM, so it takes microseconds even while the agent's own code is interpreted. ({@link Digest} would then take a
- * millisecond for a class of 6 kB, which is longer than the rest of the wait of a class load.) It protects against
- * confusing class files, not against attackers: only the proven client answers, and code that changes classes in the
- * target can already do anything there.
+ * every JVM, so it takes microseconds even while the agent's own code is interpreted. ({@link Digest} would take a
+ * millisecond in interpreted code for a class of 6 kB, which is longer than the rest of the wait of a class load.) It
+ * protects against confusing class files, not against attackers: only the proven client answers, and code that changes
+ * classes in the target can already do anything there.
  */
 final class Fingerprint {
     static final int LENGTH = 12;

@@ -127,7 +127,7 @@ final class Frame {
         return this;
     }
 
-    /** Overwrites four bytes that {@code u4(0)} reserved at {@code at}, with a count that was not known then. */
+    /** Overwrites four bytes that {@code u4(0)} reserved at {@code at}, with a count that was not known before. */
     Frame patch(int at, int value) {
         putU4(at, value);
         return this;

@@ -31,7 +31,7 @@ final class HandlerClasses {
         return error;
     }
 
-    /** Null if the class is defined afterwards, else the reason. */
+    /** Defines a class. Returns null if the class is defined afterwards, else the reason why it is not. */
     static String define(String name, byte[] classFile) {
         if (!isHandler(name) || !name.endsWith(Digest.hex(Digest.sha1(withoutHash(classFile, name.substring(PREFIX.length())))))) {
             return name + ": the name is not the hash of the class";

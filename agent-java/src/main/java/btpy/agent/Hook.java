@@ -4,7 +4,7 @@ import java.lang.reflect.Method;
 
 /** A handler that runs on the event thread after an event. */
 final class Hook {
-    /** An event was sent: by a probe, or by the client. */
+    /** A probe or the client has sent an event. */
     static final int EVENT = 0;
     static final int CLASS_LOADED = 1;
     static final int MEMORY_LOW = 2;
@@ -26,8 +26,8 @@ final class Hook {
     /** Null for other kinds than {@link #THREAD_BUSY} and {@link #THREAD_SEEN}. */
     final ThreadSampler sampler;
     /**
-     * The beginnings of lines of the script, or the place of the probe for a sampler: pairs of a packed position and a
-     * line number, ascending.
+     * Pairs of a packed position and a line number, ascending: the beginnings of the lines of the script, or for a
+     * sampler only the place of the probe.
      */
     private final int[] lines;
     final int site;
@@ -45,7 +45,7 @@ final class Hook {
         this.fire = fire;
     }
 
-    /** The handler of a class, with any parameters; null if it has none. */
+    /** The method {@code fire} of a handler class, with any parameters; null if the class has none. */
     static Method fire(Class<?> handler) {
         for (Method method : handler.getDeclaredMethods()) {
             if (method.getName().equals("fire")) {

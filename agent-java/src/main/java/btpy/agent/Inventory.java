@@ -11,9 +11,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The classes of a session, by identity: it calls neither {@code hashCode} of a loader nor other code of the
- * application. Application threads call it from the transformer. So no method blocks or calls other code while it holds
- * the monitor. {@link #seesHandlers} calls other code without the monitor.
+ * The classes of a session. It compares them by identity, so it calls neither {@code hashCode} of a loader nor other
+ * code of the application. Application threads call it from the transformer. So no method blocks or calls other code
+ * while it holds the monitor. {@link #seesHandlers} calls other code without the monitor.
  */
 final class Inventory {
     /** The beginning of the internal names of handlers. */

@@ -6,7 +6,7 @@ import java.net.UnixDomainSocketAddress;
 import java.nio.channels.SocketChannel;
 import sun.nio.ch.DefaultSelectorProvider;
 
-/** Code that needs JDK 16. Linked only there; {@code sun.nio.ch} must have been exported to the agent. */
+/** Code that needs JDK 16. It is linked only there; {@code sun.nio.ch} must have been exported to the agent. */
 final class Jdk16 {
     private Jdk16() {
     }

@@ -59,7 +59,7 @@ final class JfrEvents {
                         recorder().getMethod("unregister", Class.class).invoke(null, type);
                     }
                 } catch (ReflectiveOperationException | LinkageError failure) {
-                    // a type without events stays registered
+                    // then JFR still knows a type that has no events
                 }
             }
             ownTypes.clear();
@@ -92,7 +92,7 @@ final class JfrEvents {
             }
         }
         if (!Boolean.TRUE.equals(recorder().getMethod("isInitialized").invoke(null))) {
-            return false; // asking would start the recorder
+            return false; // asking for the event types would start the recorder
         }
         Object recorder = recorder().getMethod("getFlightRecorder").invoke(null);
         Iterable<?> types = (Iterable<?>) recorder().getMethod("getEventTypes").invoke(recorder);

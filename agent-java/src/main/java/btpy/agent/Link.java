@@ -31,7 +31,7 @@ final class Link {
         }
     }
 
-    /** Ends the connection. The reading thread will notice it. */
+    /** Ends the connection. The reading thread will notice the end. */
     void cut() {
         Connection currentConnection = connection;
         if (currentConnection != null) {

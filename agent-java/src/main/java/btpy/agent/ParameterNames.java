@@ -31,12 +31,16 @@ final class ParameterNames {
     static final ParameterNames NONE = new ParameterNames(0, new byte[0]);
 
     static {
-        Insertion.class.getName(); // a thread of the application may be the first to need it, and must not load classes
+        // A thread of the application may be the first to need this class, and must not load it.
+        Insertion.class.getName();
     }
 
     private final int methods;
 
-    /** Each method: text of its name, text of its descriptor, u1 parameters, and for each its flags and the text of its name. */
+    /**
+     * For each method: the text of its name, the text of its descriptor, u1 number of parameters, and for each
+     * parameter its flags and the text of its name.
+     */
     private final byte[] content;
 
     private ParameterNames(int methods, byte[] content) {
@@ -119,7 +123,7 @@ final class ParameterNames {
         }
     }
 
-    /** The number of added methods, 0 or 1. */
+    /** Adds a method. Returns the number of added methods: 0 if it has no names, else 1. */
     private static int reflect(Executable method, String name, Class<?> result, Texts texts) {
         Parameter[] parameters = method.getParameters();
         boolean named = false;

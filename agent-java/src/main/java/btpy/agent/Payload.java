@@ -50,7 +50,7 @@ final class Payload {
         this.at = at;
     }
 
-    /** A part of a message that was kept. */
+    /** A cursor over a part of a message that the agent has kept. */
     static Payload part(byte[] bytes) {
         return new Payload(bytes, PREWEAVE, 0);
     }

@@ -128,8 +128,8 @@ final class PrewovenClasses {
 
     /**
      * Takes an answer for the calling thread. Returns false if the answer is no longer available. {@code note} tells
-     * the client, which may take answers back: the client has been told of every used answer before {@link #forget}
-     * returns.
+     * the client that the answer is used. Because the client may take answers back, it has been told of every used
+     * answer before {@link #forget} returns.
      */
     synchronized boolean take(byte[] fingerprint, Answer answer, Frame note, Outbox outbox) {
         if (find(fingerprint) != answer) {

@@ -97,8 +97,8 @@ final class ProbeRequests extends RequestHandler {
     }
 
     /**
-     * Throws IllegalArgumentException if the heap has not enough memory for {@code count} of them. A few are always
-     * accepted.
+     * Throws IllegalArgumentException if the heap does not have enough memory for {@code count} probes or maps. A few
+     * of them are always accepted.
      */
     private static void requireRoom(int count, int bytesOfEach, String what) {
         long bytes = (long) count * bytesOfEach;

@@ -52,7 +52,7 @@ final class Questions {
         silent = false;
     }
 
-    /** Ends every wait. The classes are not changed, and the client is not asked again until {@link #open}. */
+    /** Ends every wait, without a change of the classes. The client is not asked again until {@link #open}. */
     void close() {
         Question[] openQuestions;
         synchronized (this) {

@@ -53,7 +53,7 @@ final class Redefinitions {
                 return shownFile;
             }
             if (!isRetransforming()) {
-                if (wasShared) { // the first session has stored the new code, in which it has nothing to weave
+                if (wasShared) { // the first session weaves nothing in the new code, and has stored it
                     if (redefinition != null) {
                         ALL.add(redefinition);
                     }

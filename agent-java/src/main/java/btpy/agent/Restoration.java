@@ -50,7 +50,7 @@ final class Restoration {
         return result;
     }
 
-    /** For a JVM that exits. No class is put back. */
+    /** The result for a JVM that exits: no class is put back. */
     static Restoration unneeded() {
         return new Restoration();
     }

@@ -11,7 +11,7 @@ import java.util.List;
  *
  * <p>HotSpot parses and verifies the classes of a call one by one while the application runs. Then it stops the
  * application once to install them. The stop is measured as the time from the last answer of the transformer to the end
- * of the call. It contains the stop and the verification of one class.
+ * of the call. This time contains the stop and the verification of one class.
  *
  * <p>A failing call changes no class of its batch (JVMTI RetransformClasses). It failed at the last class that the JVM
  * showed to the transformer. This class is retransformed alone, to get its own error. The classes before it and after
@@ -105,7 +105,7 @@ final class Retransformer {
         return totalNanos;
     }
 
-    /** The part of that time in which the calls waited for the client. */
+    /** The part of {@link #totalNanos} in which the calls waited for the client. */
     long waitedNanos() {
         return waitedNanos;
     }
@@ -170,7 +170,7 @@ final class Retransformer {
         if (!instrumentation.isModifiableClass(type)) {
             return "the JVM does not let this class be changed";
         }
-        // If a class was woven while it was being loaded, the JVM shows it with the names.
+        // If a class was woven while it was being loaded, the JVM shows the class with the names of the parameters.
         if (LOSES_NAMES && record.parameterNames == null && !record.woven) {
             record.parameterNames = ParameterNames.of(type);
             if (record.parameterNames == null && !losesNames) {
@@ -201,7 +201,7 @@ final class Retransformer {
             return "";
         }
         try {
-            instrumentation.retransformClasses(type); // the transformer changes no class that is not requested
+            instrumentation.retransformClasses(type); // the transformer changes only requested classes
             return "";
         } catch (Throwable failure) {
             String missingName = missing(type);

@@ -22,7 +22,7 @@ final class Sessions {
         several = ALL.size() > 1;
     }
 
-    /** Whether there are several sessions, so that a transformer may be shown code that another one has woven. */
+    /** Whether there are several sessions, so that a transformer may be shown code that another session has woven. */
     static boolean areSeveral() {
         return several;
     }

@@ -3,10 +3,11 @@ package btpy.agent;
 import btpy.runtime.AgentThread;
 
 /**
- * Lets the client take the last records when the JVM exits: tells the client, and waits until it has ended the session.
+ * Lets the client take the last records when the JVM exits. It tells the client, and waits until the client has ended
+ * the session.
  *
- * <p>It runs concurrently with the hooks of the application. Events of hooks that run longer than the client are lost,
- * and are not counted.
+ * <p>It runs concurrently with the hooks of the application. Events of those hooks are lost after the end of the
+ * session, and are not counted.
  */
 final class ShutdownHook implements Runnable {
     private static final int MOST_MILLIS = 5_000;

@@ -4,7 +4,7 @@ package btpy.agent;
  * Decides when to search for loaded classes that should be woven and are not. These are classes that missed the
  * deadline, classes that a thread of the agent loaded, and classes that were loaded before the agent knew that a
  * supertype matches (the JVM shows a class to the transformer before it loads the superclass). A class may still be
- * loading during the first search, so a second one follows.
+ * loading during the first search, so a second search follows.
  */
 final class Sweeper {
     private static final long INTERVAL_NANOS = 500_000_000L;

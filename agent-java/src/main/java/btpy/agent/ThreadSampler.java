@@ -13,7 +13,7 @@ import java.util.List;
  *
  * <p>A busy thread is sampled once for each period of processor time that it has used, when it is seen running. So the
  * processor time of its samples adds up to the time that it used, at every rate. With {@code waiting}, every thread is
- * sampled at each look.
+ * sampled at each look. A look is one reading of the stacks of threads.
  *
  * <p>The JVM stops all threads while it reads the stacks. If looks take more than their share of a core, their rate is
  * halved, and each sample counts twice.
@@ -126,7 +126,7 @@ final class ThreadSampler {
             long weight = looksMissed;
             if (!waiting) {
                 if (info.getThreadState() != Thread.State.RUNNABLE) {
-                    continue; // it stopped in the meantime; its time counts when the sampler next sees it running
+                    continue; // the thread has stopped; its time counts when the sampler next sees it running
                 }
                 weight = time / period;
                 time = weight * period;

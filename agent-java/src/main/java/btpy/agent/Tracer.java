@@ -11,10 +11,10 @@ import java.lang.instrument.Instrumentation;
  * Serves one client, from its handshake to the end of its last thread. It owns the connection, the threads and the
  * state that they share.
  *
- * <p>It has four threads, so that no important one waits for another. This thread reads. {@link Commands} carries out
- * requests and retransforms. {@link EventPump} drains the buffers, runs timers and monitors the lease. {@link Outbox}
- * writes for threads that must not block. Each thread that detects the end calls {@link #leave}; only the first call
- * does the work.
+ * <p>It has four threads, so that no important thread waits for another. The thread that runs this object reads. {@link
+ * Commands} carries out requests and retransforms. {@link EventPump} drains the buffers, runs timers and monitors the
+ * lease. {@link Outbox} writes for threads that must not block. Each thread that detects the end calls {@link #leave};
+ * only the first call does the work.
  */
 final class Tracer implements Runnable {
     private final Instrumentation instrumentation;
@@ -125,7 +125,7 @@ final class Tracer implements Runnable {
         }
     }
 
-    /** Answers the requests that need no session. Returns the message that begins or joins one. */
+    /** Answers the requests that need no session. Returns the message that begins or joins a session. */
     private Payload answerEnquiries(Connection connection) throws IOException {
         while (true) {
             Payload message = connection.receive(Frame.MAX_LENGTH);
@@ -201,7 +201,7 @@ final class Tracer implements Runnable {
             if (!events.awaitDetached(JOIN_MILLIS) || !commands.awaitIdle(JOIN_MILLIS)) {
                 return "the session is busy; try again";
             }
-            prewoven.forget(); // an unfinished message of the client that left
+            prewoven.forget(); // the former client may have left without finishing its message
             outbox.flush(JOIN_MILLIS);
             Frame reply = new Frame(Frame.JOINED, storedDescription.length + 256);
             reply.u4(request).string("").u1(slot).string(name);
@@ -215,7 +215,10 @@ final class Tracer implements Runnable {
         }
     }
 
-    /** Lets the session outlive its client, for at most {@code millis}. Returns null, or the reason why it may not. */
+    /**
+     * Lets the session outlive its client, for at most {@code millis}. Returns null, or the reason why the session may
+     * not continue.
+     */
     String keep(int millis, String name, byte[] description) {
         if (millis < 1 || millis > LONGEST_TTL_MILLIS) {
             return "a time to live of " + millis + " ms";
@@ -263,8 +266,8 @@ final class Tracer implements Runnable {
     }
 
     /**
-     * Called at the end of the connection. A session that may outlive its client continues; any other puts everything
-     * back.
+     * Called at the end of the connection. A session that may outlive its client continues; any other session puts
+     * everything back.
      */
     void hangUp(String trouble) {
         hangUp(trouble, null);

@@ -68,10 +68,10 @@ class Transformer implements ClassFileTransformer {
      */
     private long waitedNanos;
 
-    /** System.nanoTime when that thread last returned to the JVM. */
+    /** System.nanoTime when the retransforming thread last returned to the JVM. */
     private long answeredNanos;
 
-    /** The class for which it returned. */
+    /** The class for which the retransforming thread last returned to the JVM. */
     private ClassRecord lastAsked;
 
     Transformer(Inventory inventory, Questions questions, PrewovenClasses prewoven, Sites sites, Outbox outbox, Link link, Sweeper sweeper,
@@ -94,7 +94,7 @@ class Transformer implements ClassFileTransformer {
     void hook(Hook hook, EventPump events) {
         Hook[] newHooks = Arrays.copyOf(hooks, hooks.length + 1);
         newHooks[hooks.length] = hook;
-        hook.call(); // loads the classes that a call needs before any class is looked at
+        hook.call(); // loads the classes that a call needs, before the first class is matched
         this.events = events;
         hooks = newHooks;
     }
@@ -117,7 +117,10 @@ class Transformer implements ClassFileTransformer {
         return watch;
     }
 
-    /** Stops changing classes. From then on it only records the bytes that the JVM has for the classes of the session. */
+    /**
+     * Stops changing classes. From now on the transformer only records the bytes that the JVM has for the classes of
+     * the session.
+     */
     void restore() {
         restoring = true;
         watch = null;
@@ -150,7 +153,7 @@ class Transformer implements ClassFileTransformer {
         return lastAsked;
     }
 
-    /** System.nanoTime of that answer. */
+    /** System.nanoTime when the JVM got the answer for {@link #lastAsked}. */
     long answeredNanos() {
         return answeredNanos;
     }
@@ -267,7 +270,7 @@ class Transformer implements ClassFileTransformer {
         record.prewoven = null;
         byte[] addedConstants = woven == null ? null : methods.constants();
         if (woven == null) {
-            // Other sessions begin and end without changing the program. Their threads belong to the agent, too.
+            // Another session changes the bytes, but not the program. Its threads are threads of the agent, too.
             boolean changed = previousHash != null && !Arrays.equals(hash, previousHash)
                     && !(Thread.currentThread() instanceof AgentThread);
             Question question = questions.ask(record, type, currentFile, hash, changed);
@@ -334,7 +337,7 @@ class Transformer implements ClassFileTransformer {
             sweeper.request();
         }
         if (!Headroom.has(Retransformer.PER_CLASS)) {
-            sweeper.request(); // a thread of the agent can wait for a garbage collection
+            sweeper.request(); // then a thread of the agent weaves the class, and can wait for a garbage collection
             return null;
         }
         String loaderName = inventory.loaderName(loader);

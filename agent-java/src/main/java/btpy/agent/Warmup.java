@@ -40,7 +40,10 @@ final class Warmup {
 
     private static final byte[] CALLS = {'b', 't', 'p', 'y', '/', 'r', 'u', 'n', 't', 'i', 'm', 'e', '/', 'C', 'a', 'l', 'l', 's'};
 
-    /** Whether this has run. Classes of the boot loader are never unloaded, so once is enough for the life of the JVM. */
+    /**
+     * Whether the warm-up has begun. Classes of the boot loader are never unloaded, so one warm-up is enough for the
+     * life of the JVM.
+     */
     private static boolean done;
 
     private Warmup() {
@@ -72,7 +75,7 @@ final class Warmup {
         Inventory.isWoven(classFile);
         Sessions.areSeveral();
         watch.matchesLoaded(Warmup.class, SUBJECT, false);
-        questions.open(); // otherwise it asks nothing more, because the questions above got no answer
+        questions.open(); // otherwise no question would be asked, because the earlier questions got no answer
         Question question = questions.ask(new ClassRecord(SUBJECT, null, "boot"), null, classFile, Fingerprint.of(classFile), false);
         Frame frame = question.frame();
         frame.toChunks();
@@ -82,7 +85,8 @@ final class Warmup {
         byte[] hash = Fingerprint.of(classFile);
         byte[] otherHash = Fingerprint.of(hash);
         Redefinitions.current(Warmup.class, classFile, hash, otherHash, false);
-        Redefinitions.current(Warmup.class, classFile, otherHash, hash, false); // unchanged: nothing is kept
+        // The class is unchanged, so nothing is kept.
+        Redefinitions.current(Warmup.class, classFile, otherHash, hash, false);
         Transformer.late(SUBJECT, "boot", 0, "");
         Guard.leave(Guard.mark(-1)); // the first step of the transformer, here on a thread for which the transformer does nothing
         Contexts.wants(SUBJECT);

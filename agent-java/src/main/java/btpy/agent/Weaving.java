@@ -42,7 +42,7 @@ final class Weaving {
 
     /**
      * Weaves loaded classes. {@link ClassRecord#failure} contains the result of each. Putting classes back waits until
-     * this ends.
+     * this call ends.
      */
     synchronized Retransformer retransform(List<ClassRecord> records, boolean losesNames) {
         Retransformer retransformer =

@@ -20,7 +20,10 @@ public final class Definer implements Runnable, Consumer<byte[]> {
     public Definer() {
     }
 
-    /** Defines the module. Call it before defining a class file. Throws IllegalArgumentException if the module exists. */
+    /**
+     * Defines the module. Call this method before {@link #accept}. Throws IllegalArgumentException if the module
+     * exists.
+     */
     @Override
     public void run() {
         ModuleDescriptor descriptor = ModuleDescriptor.newModule("btpy")

@@ -6,9 +6,9 @@ import jdk.internal.vm.annotation.ForceInline;
 /**
  * The sampler that the budget sets on a hot probe: it lets one of {@link #factor} hits fire, at random.
  *
- * <p>It counts hits in blocks of {@link #factor} hits. One hit of each block fires, and each hit has the same
- * probability to be this one. The weight of the firing is the length of its block. So on average its weight represents
- * each hit, including the hits of a block that is never completed, and any sum of weights is an unbiased estimate
+ * <p>It counts hits in blocks of {@link #factor} hits. One hit of each block fires, and each hit of the block is chosen
+ * with the same probability. The weight of the firing is the length of its block. So on average the weights count each
+ * hit once, including the hits of a block that is never completed, and any sum of weights is an unbiased estimate
  * (stratified sampling with one hit per stratum).
  *
  * <p>If a skipped hit costs less, more of the budget remains for hits that fire. So the owner of a stripe ({@link
@@ -71,7 +71,9 @@ final class AdaptiveSampler {
         return choose(Stripes.owned());
     }
 
-    /** The same for a thread whose stripe is known; {@code stripe} is below 0 if the thread owns none. */
+    /**
+     * Like {@link #choose()}, for a thread whose stripe is known; {@code stripe} is below 0 if the thread owns none.
+     */
     @ForceInline
     int choose(int stripe) {
         if (stripe < 0) {
@@ -84,8 +86,8 @@ final class AdaptiveSampler {
     }
 
     /**
-     * As {@link #choose(int)} for an owner, but a hit that must fire changes nothing, because {@link #choose} will
-     * choose it.
+     * Counts a hit of a stripe with an owner, and returns true if it does not fire. A hit that must fire is not counted
+     * here, because {@link #choose(int)} counts it.
      */
     @ForceInline
     boolean leavesOut(int stripe) {

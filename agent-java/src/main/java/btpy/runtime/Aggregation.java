@@ -505,7 +505,7 @@ public final class Aggregation {
         }
     }
 
-    /** Adds a sample that represents others. */
+    /** Adds a sample that represents several hits. */
     @DontInline
     private void weigh(Entry entry, double sample, long weight) {
         if (Weights.add(entry, sample, weight)) {
@@ -944,7 +944,7 @@ public final class Aggregation {
         return newTables;
     }
 
-    /** Drops old tables. They were flushed seconds ago and again now, so no thread can still add to them. */
+    /** Drops old tables. These tables were flushed seconds ago and again now, so no thread can still add to them. */
     private void forget(KeyTable[] readTables) {
         if (readTables.length > 1 + RETIRED) {
             KeyTable[] keptTables = new KeyTable[1 + RETIRED];

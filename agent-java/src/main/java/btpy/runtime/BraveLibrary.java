@@ -15,7 +15,7 @@ final class BraveLibrary extends TraceLibrary {
     private static final int MOST_EXTRAS = 16;
     private static final int MOST_FIELDS = 256;
 
-    /** This field identifies the class. The layout reads the trace id and the span id. */
+    /** btpy recognises the class by this field. The layout reads the trace id and the span id. */
     private final KnownField extras = new KnownField("brave.propagation.TraceContext", "extraList");
     private final KnownField state = new KnownField("brave.internal.baggage.BaggageFields", "state");
     private final KnownField name = new KnownField("brave.baggage.BaggageField", "name");
@@ -24,7 +24,7 @@ final class BraveLibrary extends TraceLibrary {
         super(storage);
     }
 
-    /** Null: the class lacks the field. */
+    /** Returns null if the class lacks the field. */
     static TraceLibrary of(Class<?> type) {
         StaticField storage = StaticField.of(type, "DEFAULT", "INHERITABLE");
         return storage == null ? null : new BraveLibrary(storage);

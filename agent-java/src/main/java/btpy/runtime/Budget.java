@@ -5,15 +5,16 @@ import java.util.ArrayDeque;
 /**
  * Limits the processor time of the probes of a session to a share of one core. docs/budget.md explains the algorithm.
  *
- * <p>At each look the event thread adds the share to an allowance, which is at most half a second's worth, and
- * subtracts the cost of the firings ({@link Costs}). A session begins with ten seconds' worth, because the first
- * firings are interpreted and load classes. The rest of this is dropped after two seconds, so that a probe that becomes
- * hot later cannot use it. Between two looks the firings themselves pay out of the allowance ({@link #pays}). A firing
- * that finds it empty restrains its probe at once. The event thread decides the next steps: it lets a probe that makes
- * records make fewer of them, and repeatedly halves the number of hits for which any other probe fires. The budget
- * disables a probe whose skipped hits alone cost too much, or whose firings cost no more than skipped hits. If even the
- * hits of the disabled probe would cost too much (its handler asks whether the probe is enabled, and woven code may
- * read the clock before), the budget tells the client to take the probe out.
+ * <p>At each look at the costs ({@link Costs}), the event thread adds the share of the time since the last look to an
+ * allowance, and subtracts the cost of the firings. The allowance is at most the share of half a second. A session
+ * begins with the share of ten seconds, because the first firings are interpreted and load classes. The rest of this
+ * allowance is dropped after two seconds, so that a probe that becomes hot later cannot use it. Between two looks the
+ * firings themselves subtract their costs from the allowance ({@link #pays}). A firing that finds it empty restrains
+ * its probe at once. The event thread decides the next steps: it lets a probe that makes records make fewer of them,
+ * and repeatedly halves the number of hits for which any other probe fires. The budget disables a probe whose skipped
+ * hits alone cost too much, or whose firings cost no more than skipped hits. If even the hits of the disabled probe
+ * would cost too much (its handler asks whether the probe is enabled, and woven code may read the clock before), the
+ * budget tells the client to take the probe out.
  *
  * <p>If the probes take less than half of their share for a while, and would not take more than the share without the
  * last restraint, the budget undoes this restraint by one step: a disabled probe returns with few hits that fire, then
@@ -190,7 +191,7 @@ final class Budget {
         double restNanos = hits * probe.disabledNanos();
         boolean mayPrintLess = !probe.printsLess() && (probe.mayPrintLess || load.records > 0);
         setLatest(probe, now);
-        if (mayPrintLess && !probe.mayPrintLess) { // the next look will show how hot it is now
+        if (mayPrintLess && !probe.mayPrintLess) { // the next look will show how much the probe costs now
             probe.mayPrintLess = true;
             excessWhenStopped = takenNanos / allowedNanos;
             return;
@@ -227,7 +228,7 @@ final class Budget {
     private void tighten(long now, double allowedNanos) {
         Probe probe = costliest;
         if (now - loosenedNanos < trial) {
-            loosenedNanos = now - LAST_TRIAL_NANOS; // so that this trial does not count as failed again
+            loosenedNanos = now - LAST_TRIAL_NANOS; // so that one trial does not count as failed twice
             trial = Math.min(LAST_TRIAL_NANOS, 2 * trial);
         }
         setLatest(probe, now);

@@ -34,8 +34,8 @@ public final class Calls {
         /** The number of the substitute in {@link Substitutes}; −1: the method itself is called. */
         final int substitute;
         /**
-         * Whether the class belongs to the application. Handlers in classes of the JDK are guarded, so they need not be
-         * told of the call.
+         * Whether the class belongs to the application. Calls of other classes are not counted in {@link #RUNNING},
+         * because handlers in classes of the JDK are guarded anyway.
          */
         final boolean ofApplication;
 
@@ -85,7 +85,7 @@ public final class Calls {
             }
         }
         MethodHandle handle = callee.handle == null ? null : callee.handle.get();
-        if (handle == null && callee.handle != null) { // the handle was collected: find it again
+        if (handle == null && callee.handle != null) { // the garbage collector has freed the handle: find it again
             callee = find(target.getClass(), callee.hash, allowList);
             handle = callee.handle == null ? null : callee.handle.get();
         }

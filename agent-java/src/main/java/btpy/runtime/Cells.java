@@ -105,8 +105,9 @@ class Cells {
     }
 
     /**
-     * Adds a sample to cells of the layout n, and two for integral and for floating samples. The sample is counted
-     * last, so that a firing that is interrupted here counts as an error and not as a sample.
+     * Adds a sample to three cells: the number n, then a sum, minimum or maximum of integral samples, and the same of
+     * floating samples. The sample is counted last, so that a firing that is interrupted here counts as an error and
+     * not as a sample.
      */
     static void combine(char[] layout, long[] cells, long first, long sample, long weight, boolean own) {
         if (layout[1] == 'S') {
@@ -153,7 +154,7 @@ class Cells {
         long takenSum;
         long value;
         do {
-            takenSum = MEMORY.getLongVolatile(cells, offset); // read this first, because the sum already includes it
+            takenSum = MEMORY.getLongVolatile(cells, offset); // first, because the sum already includes the taken part
             value = MEMORY.getLongVolatile(cells, Memory.LONG_BASE + 8L * index);
         } while (take && !MEMORY.compareAndSetLong(cells, offset, takenSum, value));
         return value - takenSum;

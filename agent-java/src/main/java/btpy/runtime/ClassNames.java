@@ -6,7 +6,7 @@ package btpy.runtime;
  */
 public final class ClassNames {
     private static final Memory MEMORY = Memory.instance();
-    /** The offset of the name in a class; below 0 if this JDK does not tell. */
+    /** The offset of the name in a class; below 0 if it is not known for this JDK. */
     private static final long NAME = MEMORY.fieldOffset(Class.class, "name");
 
     private ClassNames() {}
@@ -15,7 +15,7 @@ public final class ClassNames {
         boolean kept = NAME < 0 || MEMORY.getReference(type, NAME) != null;
         String name = type.getName();
         if (!kept) {
-            MEMORY.putReference(type, NAME, null); // the next request creates it again
+            MEMORY.putReference(type, NAME, null); // the next request creates the string again
         }
         return name;
     }

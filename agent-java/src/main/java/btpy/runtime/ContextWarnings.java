@@ -11,7 +11,10 @@ final class ContextWarnings {
     private boolean traceAbsent;
     private boolean loggingAbsent;
 
-    /** {@code className}: a class of such a library that lacks the expected field; null: no library is loaded. */
+    /**
+     * Warns that no current span can be read. {@code className}: a class of a tracing library that lacks the expected
+     * field; null: no tracing library is loaded.
+     */
     void noTrace(Session session, int probe, int at, String className) {
         if (!traceAbsent) {
             traceAbsent = true;
@@ -20,7 +23,9 @@ final class ContextWarnings {
         }
     }
 
-    /** {@code className}: as in {@link #noTrace}. */
+    /**
+     * Warns that no diagnostic context can be read. {@code className}: like in {@link #noTrace}, of a logging library.
+     */
     void noLogging(Session session, int probe, int at, String className) {
         if (!loggingAbsent) {
             loggingAbsent = true;

@@ -7,7 +7,7 @@ import java.util.Arrays;
  * code of the application runs and no class is initialised.
  *
  * <p>The agent looks for the classes of these libraries among the loaded ones when a probe needs them, and again when one of them is
- * loaded later. They are known for all sessions, and weakly, until the last session ends.
+ * loaded later. It refers to the classes weakly, for all sessions, until the last session ends.
  */
 public final class Contexts {
     private static final TraceLibrary[] NO_TRACES = {};

@@ -89,7 +89,7 @@ final class Costs {
     }
 
     /**
-     * Adds the duration of a run of firings. Entering costs each of them {@code wayIn} ns more.
+     * Adds the duration of a run of firings. Each of them costs {@code wayIn} ns more, for entering the handler.
      * @return the cost of one firing
      */
     long addRun(long duration, int firings, int wayIn, int readings, long weight) {
@@ -109,7 +109,7 @@ final class Costs {
         return figures(buckets);
     }
 
-    /** Allocates an array in which {@link #recent} counts. All probes of a session share one. */
+    /** Allocates an array in which {@link #recent} counts. All probes of a session share one array. */
     static long[] scratch() {
         return new long[BUCKETS + 2];
     }
@@ -130,10 +130,10 @@ final class Costs {
         for (int i = 0; i < BUCKETS; i++) {
             weights += counts[i];
         }
-        if (count <= 0 || weights == 0) { // none, or one is just being added
+        if (count <= 0 || weights == 0) { // there is no duration, or the first is just being added
             return NONE;
         }
-        // the number of equal weights with the same information
+        // the number of durations of equal weight that would give a mean of the same precision
         double effectiveCount = (double) weights * weights / Math.max(1, counts[SQUARES]);
         long p99 = quantile(counts, weights - weights / 100);
         long maxCost = effectiveCount < FEW_DURATIONS ? 16 * Math.max(1, quantile(counts, (weights + 1) / 2)) : 4 * p99;

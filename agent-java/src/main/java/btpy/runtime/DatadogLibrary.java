@@ -40,7 +40,7 @@ final class DatadogLibrary extends TraceLibrary {
         super(tracer);
     }
 
-    /** Null: the class lacks the field. */
+    /** Returns null if the class lacks the field. */
     static TraceLibrary of(Class<?> type) {
         StaticField tracer = StaticField.of(type, "provider");
         return tracer == null ? null : new DatadogLibrary(tracer);
@@ -90,7 +90,7 @@ final class DatadogLibrary extends TraceLibrary {
         return value != null && ids.read(value) != KnownField.UNKNOWN;
     }
 
-    /** The value of the field; null also for null, and for an object of a class that btpy does not know. */
+    /** The value of the field; null if the object is null or of a class that btpy does not know. */
     private static Object read(KnownField field, Object object) {
         Object result = object == null ? null : field.read(object);
         return result == KnownField.UNKNOWN ? null : result;
@@ -108,7 +108,10 @@ final class DatadogLibrary extends TraceLibrary {
         return null;
     }
 
-    /** Before the agent has started its tracer, in contexts without a value, and where tracing is switched off. */
+    /**
+     * Whether objects of the class stand for a missing value: before the agent has started its tracer, in contexts
+     * without a value, and where tracing is switched off.
+     */
     private static boolean standsForNone(String name) {
         return KnownField.isOrEndsIn(name, "AgentTracer$NoopTracerAPI")
                 || KnownField.isOrEndsIn(name, "EmptyContext")
@@ -139,7 +142,7 @@ final class DatadogLibrary extends TraceLibrary {
         return writeHex(context, "spanId", digits, 0) ? new String(digits) : null;
     }
 
-    /** The first span of the trace has the decision. */
+    /** The flag for the sampling decision, which is stored in the first span of the trace. */
     @Override
     Object flags(Object context) {
         Object ofFirst = read(ids, read(root, read(collector, context)));

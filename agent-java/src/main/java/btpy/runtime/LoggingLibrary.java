@@ -44,7 +44,7 @@ final class LoggingLibrary {
         this.adapter = adapter;
     }
 
-    /** Null: the class lacks the field. */
+    /** Returns null if the class lacks the field. */
     static LoggingLibrary of(Class<?> type) {
         StaticField adapter = StaticField.of(type, "MDC_ADAPTER", "mdcAdapter", "contextMap");
         return adapter == null ? null : new LoggingLibrary(adapter);

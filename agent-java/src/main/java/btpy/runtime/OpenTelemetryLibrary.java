@@ -38,7 +38,7 @@ final class OpenTelemetryLibrary extends TraceLibrary {
         super(storage);
     }
 
-    /** Null: the class lacks the field. */
+    /** Returns null if the class lacks the field. */
     static TraceLibrary of(Class<?> type) {
         StaticField storage = StaticField.of(type, LOCAL);
         return storage == null ? null : new OpenTelemetryLibrary(storage);
