@@ -1,6 +1,6 @@
 """Templates of ``print`` and ``printf``, compiled: a format string and a getter for each slot. If the slots are the
-values of the record, unchanged and in order, one Python function formats all of them. This path is fast, because most
-lines are of this kind.
+values of the record, unchanged and in order, one Python function formats all of them. This function is optimised,
+because most lines are of this kind.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from btpy.output.writer import Arity, Context, site_fact, slot_value, template_o
 
 
 class TextWriter(SilentWriter):
-    """The ``text`` format. Errors, losses and the summary are not script output: the command line prints those."""
+    """The ``text`` format. Errors, losses and the summary are not script output, so the command line prints them."""
 
     def __init__(self, stream: Stream, context: Context, style: Style) -> None:
         self._stream = stream

@@ -204,7 +204,7 @@ class ValueText:
         return render
 
     def inner(self, value: Value, kind: Kind = Kind.ANY) -> str:
-        """A value inside another: strings quoted."""
+        """A value inside another value: strings get quotes."""
         if isinstance(value, str):
             return f'"{visible(value)}"'
         if value is None:

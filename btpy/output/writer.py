@@ -49,7 +49,8 @@ class Context:
 
     @property
     def source(self) -> tuple[str | int, ...]:
-        """The target among several: its host, if there are several hosts, and its pid. Empty: all targets."""
+        """The target, if there are several targets: its host, if there are several hosts, and its pid. Empty: all
+        targets."""
         return tuple(part for part in (self.host, self.pid) if part is not None)
 
 
@@ -98,7 +99,8 @@ class Loss:
 @dataclass(frozen=True, slots=True)
 class Restraint:
     """The step of the budget against a probe from now on; ``step``: ``free``, ``prints-less``, ``sampled`` (one hit in
-    ``one_in`` fires), ``disabled``, ``taken-out``. ``taken`` and ``allowed``: shares of one core, of all probes.
+    ``one_in`` fires), ``disabled``, ``taken-out``. ``taken`` and ``allowed``: the share of one core that all probes
+    took, and may take.
     """
 
     probe: str
@@ -166,7 +168,7 @@ class Writer(Protocol):
     def attached(self, attached: Attached) -> None: ...
 
     def records(self, records: Sequence[Record]) -> None:
-        """Prints, events and warnings. The presenter also shows warnings on standard error."""
+        """Writes prints, events and warnings. The presenter also shows warnings on standard error."""
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         """``template`` is None at the end, where no statement of the script prints the map. ``nanos``:
@@ -174,10 +176,10 @@ class Writer(Protocol):
         end."""
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        """Several maps as one table, by their keys."""
+        """Writes several maps as one table, by their keys."""
 
     def note(self, text: str) -> None:
-        """A remark for the user about the display."""
+        """Writes a remark for the user about the display."""
 
     def probe_error(self, error: ProbeError) -> None: ...
 

@@ -2,8 +2,8 @@
 
 The agent sends every loaded class that matches a pattern. The types between a class and the type ``T`` of a ``+T``
 pattern are subtypes of ``T``, too, so they match and are sent. Therefore all ancestors that a pattern can name are
-known. The supertypes of a class that is being loaded are possibly not loaded yet. Then the agent reads them from class
-files on request.
+known. The supertypes of a class that is being loaded are possibly not loaded yet. In this case the agent reads the
+supertypes from class files on request.
 """
 
 from __future__ import annotations

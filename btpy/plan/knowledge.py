@@ -32,8 +32,8 @@ class ClassFiles(Protocol):
 
 
 class Knowledge:
-    """``btpy.lang.check.classes.Classes`` over class files. It caches the fields that it has read. It reads more only
-    inside :meth:`asking`, on the thread that called it.
+    """``btpy.lang.check.classes.Classes`` over class files. It caches the fields that it has read. It reads further
+    class files only inside :meth:`asking`, on the thread that called it.
     """
 
     def __init__(self) -> None:

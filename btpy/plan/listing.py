@@ -143,9 +143,9 @@ def _why_skipped(method: Member, attachment: MethodAttachment, refusals: Iterabl
     if not INSIDE.isdisjoint(attachment.points):
         return None
     if method.access_flags & ACC_BRIDGE:
-        return Skipped("", "a bridge: the method that it calls is meant")
+        return Skipped("", "a bridge: the probe is in the method that it calls")
     if method.access_flags & ACC_SYNTHETIC:
-        return Skipped("", "made by the compiler: meant only where its name is written out")
+        return Skipped("", "made by the compiler: it is traced only if the pattern names it")
     return None
 
 

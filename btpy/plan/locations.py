@@ -145,13 +145,16 @@ def own_monitor(point: Point, file: ClassFile, method: Member) -> Place | None:
     if method.is_static and file.major < CLASS_CONSTANTS_SINCE:
         lock = ((InputKind.TARGET, "class files older than Java 5 cannot name the class that is the lock"),)
     if point is Point.SYNC_ENTER:
-        reason = "the JVM enters the monitor before the first instruction; the time of its call sites includes the wait"
-        return Place(OWN_MONITOR, operation=shape, missing=(*lock, (InputKind.DURATION, f"{reason}: CALL(when=AFTER)")))
+        reason = (
+            "the JVM enters the monitor before the first instruction; the time of its call sites includes the wait: "
+            "use CALL(when=AFTER)"
+        )
+        return Place(OWN_MONITOR, operation=shape, missing=(*lock, (InputKind.DURATION, reason)))
     if point is Point.SYNC_ENTER_BEFORE:
-        obstacle = "the JVM enters the monitor before the first instruction: when=AFTER, or CALL at its call sites"
+        obstacle = "the JVM enters the monitor before the first instruction: use when=AFTER, or CALL at its call sites"
         return Place(OWN_MONITOR, operation=shape, obstacle=obstacle)
     if point is Point.SYNC_EXIT_AFTER:
-        obstacle = "the JVM leaves the monitor after the last instruction: CALL(when=AFTER) at its call sites"
+        obstacle = "the JVM leaves the monitor after the last instruction: use CALL(when=AFTER) at its call sites"
         return Place(OWN_MONITOR, operation=shape, obstacle=obstacle)
     return Place(OWN_MONITOR, operation=shape, missing=lock)
 
@@ -257,20 +260,20 @@ def _constructor_call(selector: Selector, point: Point, call: Operation, of: Met
     if point is Point.NEW and (is_own or state is None):
         return None
     if point is Point.CALL_THROW and is_own and not selector.names_member:
-        return None  # a pattern for all calls does not include this one
+        return None  # a pattern for all calls does not include this call
     if point is Point.CALL_BEFORE:
-        missing = ((InputKind.TARGET, "the object exists when its constructor has returned: when=AFTER, or NEW"),)
+        missing = ((InputKind.TARGET, "the object exists when its constructor has returned: use when=AFTER, or NEW"),)
     elif point is Point.CALL_THROW:
         missing = (
             (
                 InputKind.TARGET,
-                "there is no object where its constructor throws: `target` exists only where it returns",
+                "there is no object where its constructor throws: `target` exists only where the constructor returns",
             ),
         )
     elif state is None or operations.new_object(call, state) is None:
         missing = ((InputKind.TARGET, "nothing refers to the object when its constructor has returned"),)
     if point is Point.CALL_THROW and is_own:
-        obstacle = "no handler may cover super(…) or this(…): THROW of that constructor sees the exception"
+        obstacle = "no handler may cover super(…) or this(…): use THROW of that constructor, which sees the exception"
     shape = OperationShape(OBJECT, *_arguments(descriptors.parse(call.descriptor)[0]))
     return Place(call.at, java_type(call.owner), call.name, shape, missing, obstacle)
 

@@ -284,7 +284,7 @@ class Planner:
         ]
 
     def _split_protected(self, rules: list[_Rule], name: str) -> tuple[list[_Rule], str]:
-        """Removes the rules that may not change the class ``name``. Returns the reason if no rule is left."""
+        """Removes the rules that must not change the class ``name``. Returns the reason if no rule is left."""
         if name.startswith(_OWN_CLASSES):
             return [], "btpy does not trace itself"
         if name.startswith(JFR_PACKAGES):

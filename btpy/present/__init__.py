@@ -1,1 +1,1 @@
-"""Showing a run: the same for the command line, the prompt and replay."""
+"""Shows a run, in the same way for the command line, the prompt and replay."""

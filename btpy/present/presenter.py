@@ -168,7 +168,7 @@ class Presenter:
 
     @property
     def unseen(self) -> Counter[str]:
-        """Items that arrived during the pause: events, maps."""
+        """The numbers of events and of maps that arrived during the pause."""
         return self._unseen.copy()
 
     @property
@@ -222,7 +222,7 @@ class Presenter:
 
     @property
     def hits_left(self) -> int | None:
-        """None: no limit."""
+        """The number of hits that may still be shown; None: no limit."""
         return None if self._hits is None else max(0, self._hits - self._hits_shown)
 
     @property
@@ -230,7 +230,7 @@ class Presenter:
         return self.exit_code is not None or self.hits_left == 0
 
     def reports(self, accounts: Iterable[ProbeAccount], sites: Iterable[Site]) -> tuple[ProbeReport, ...]:
-        """The messages about each probe. Raises ProtocolError for a probe that the program does not have."""
+        """The report about each probe. Raises ProtocolError for a probe that the program does not have."""
         methods: dict[int, set[tuple[str, str, str]]] = {}
         for site in sites:
             if site.class_name in self.late.refused:
@@ -388,7 +388,7 @@ class Presenter:
 
 
 def in_words(things: Mapping[str, int]) -> str:
-    """``1 204 events, 2 maps``; empty for nothing."""
+    """``1 204 events, 2 maps``; empty if there are no items."""
     return ", ".join(counted(number, noun) for noun, number in things.items())
 
 

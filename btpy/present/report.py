@@ -427,8 +427,8 @@ def restraint_words(restraint: Restraint) -> str:
 
 
 def _each(cost: Cost) -> str:
-    """``mean 212 ns ± 4 ns a firing (p99 1.9 us)``: two standard deviations of the mean. It includes the first firings,
-    before HotSpot has compiled the handler.
+    """``mean 212 ns ± 4 ns a firing (p99 1.9 us)``: ± is followed by two standard deviations of the mean. The mean
+    includes the first firings, before HotSpot has compiled the handler.
     """
     if cost.timed == 1:  # one measurement has no deviation
         return f"{_spaced(cost.mean)} a firing"

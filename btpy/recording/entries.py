@@ -1,4 +1,5 @@
-"""The entries of a recording that are not messages of the agent. They have the same layout (docs/recording.md)."""
+"""The entries of a recording that are not messages of the agent. They have the layout of such messages
+(docs/recording.md)."""
 
 from __future__ import annotations
 

@@ -84,7 +84,8 @@ class ChunkWriter:
         self._size += _ENTRY.size + len(payload)
 
     def write(self, wall_nanos: int) -> None:
-        """Writes the added entries as one chunk. Raises OutputError once. After that, added entries are dropped."""
+        """Writes the added entries as one chunk. Raises OutputError at the first error. After an error, added entries
+        are dropped."""
         pieces, size = self._pieces, self._size
         self._pieces, self._size = [], 0
         if not pieces or self._failed:

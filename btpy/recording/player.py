@@ -183,7 +183,7 @@ class Recording(Playback):
         if first is None:
             raise UsageError(f"nothing was recorded: {reader.torn or 'the file is empty'}")
         self.take(first)
-        self._next = self._advance()  # with the program at the start
+        self._next = self._advance()  # reads the program, too, if it was recorded at the start
 
     @staticmethod
     def open(path: Path) -> Recording:

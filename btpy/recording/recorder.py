@@ -1,7 +1,7 @@
 """Writes a recording: the messages of the agent in order of arrival, and the entries to which they refer.
 
-Nothing is decoded; the replay does that. Before a message the recorder writes what was added since the last
-message: parts of the program, woven places, stacks.
+The recorder decodes no records; the replay decodes them. Before a message the recorder writes what was added since the
+last message: parts of the program, woven places, stacks.
 """
 
 from __future__ import annotations

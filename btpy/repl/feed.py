@@ -39,7 +39,7 @@ from btpy.repl.recent import Recent
 from btpy.repl.screen import Screen
 
 SHOWN_A_SECOND = 100
-"""Events that are shown, unless ``:set rate`` changes it; the feed shows the number of the others."""
+"""Events that are shown, unless ``:set rate`` changes it; the feed shows the number of the other events."""
 
 _KEPT_A_SECOND = 1000  # events that are turned into text for :last and :grep
 _POLL_SECONDS = 0.2

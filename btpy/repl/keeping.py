@@ -44,7 +44,8 @@ class KeptMaps:
         self._over.set()
 
     def read(self, titles: Iterable[str] | None = None) -> dict[str, KeptMap]:
-        """The current content of all maps (or these), or the last content if the target has ended."""
+        """The current content of all maps (or of the maps with these titles), or the last content if the target has
+        ended."""
         maps = self._session.maps
         present = list(maps)
         requested = present if titles is None else set(titles)

@@ -33,7 +33,7 @@ class MapView:
             *([self._repl.left] if self._repl.left else []),
             *([f"{counted(line_count, 'line')} printed meanwhile"] if line_count else []),
         ]
-        footer = " · ".join([*state, _FOOTER])  # if there is little space, its end is cut off
+        footer = " · ".join([*state, _FOOTER])  # the keys are cut off if there is little space
         map_lines = self._text.lines(self._history, self._arrangement, columns, lines)
         return Frame(
             map_lines, footer if self._repl.screen.style.unicode else footer.replace("·", "|").replace("↑↓", "up down")

@@ -5,8 +5,8 @@ knows the secret of the attach request before btpy parses anything else from it.
 and goes on waiting, so a stranger on the loopback port does not delay the attach.
 
 A :class:`Channel` has two threads. The reader decodes frames and hands the messages on. The writer sends frames, so an
-exception in a caller's thread (Ctrl-C) never leaves half a frame on the wire; when it has nothing to send it pings,
-which keeps the lease. The channel does not trust the agent: every breach of the protocol closes the connection.
+exception in a caller's thread (Ctrl-C) never leaves half a frame on the wire. When it has nothing to send, it sends a
+ping, which renews the lease. The channel does not trust the agent: every breach of the protocol closes the connection.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ NEVER = {
     "an object before its constructor": (
         'method="<init>", location=CALL(class="java.util.ArrayList", method="<init>")) { print(target); }',
         "BT342",
-        "when=AFTER, or NEW",
+        "use when=AFTER, or NEW",
     ),
     "self before super": (
         'method="<init>", location=CALL(class="java.lang.String", method="valueOf")) { print(self); }',
@@ -71,7 +71,7 @@ NEVER = {
     "the monitor of the method, before": (
         'method="locked", location=SYNC_ENTER(when=BEFORE)) { print(1); }',
         "BT344",
-        "when=AFTER, or CALL at its call sites",
+        "use when=AFTER, or CALL at its call sites",
     ),
     "the wait for the monitor of the method": (
         'method="locked", location=SYNC_ENTER(when=AFTER)) { print(duration); }',

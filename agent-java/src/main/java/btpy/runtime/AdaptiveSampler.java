@@ -18,7 +18,8 @@ final class AdaptiveSampler {
     static final int MAX_FACTOR = 1 << 14;
 
     private static final Memory MEMORY = Memory.instance();
-    // The numbers of a stripe: first its owner's, then those of the threads that share it.
+    // The indices of the numbers of a stripe. The numbers of its owner are followed by the numbers of the threads that
+    // share it.
     /** The hits until one fires; 0 or less while the firing thread opens the next block. */
     private static final int COUNTDOWN = 0;
     /** The total number of hits when COUNTDOWN will be 0. */

@@ -11,8 +11,10 @@ public final class Depths {
     private Depths() {}
 
     /**
-     * @return the number of activations below this one, which is now counted; −1 if it is not counted, and {@link
-     * #leave} must not be called
+     * Counts an activation.
+     *
+     * @return the number of activations below this activation; −1 if it is not counted, so that {@link #leave} must not
+     * be called
      */
     public static int enter(int site, int probe) {
         Session session = Session.of(site);

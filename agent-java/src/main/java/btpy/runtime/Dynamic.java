@@ -202,8 +202,8 @@ public final class Dynamic {
     }
 
     /**
-     * Less than, equal to or greater than 0. The result is 1 if an operand is a NaN, so that {@code <} and {@code <=}
-     * are false.
+     * Returns a number less than, equal to or greater than 0, as for a {@code Comparator}. The result is 1 if an
+     * operand is a NaN, so that {@code <} and {@code <=} are false.
      */
     public static int compare(Object a, Object b) {
         require(a);
@@ -368,7 +368,10 @@ public final class Dynamic {
         return (bytes + 7) & -8L;
     }
 
-    /** Reads the field, because {@code getMessage} may be a method of the application. Returns null for null. */
+    /**
+     * Reads the message from the field, because {@code getMessage} may be a method of the application. Returns null for
+     * null.
+     */
     public static String message(Object throwable) {
         if (throwable == null) {
             return null;
@@ -410,7 +413,7 @@ public final class Dynamic {
         return o != null && pattern != null && TypeAnswers.is(o.getClass(), pattern);
     }
 
-    /** The same for a class, without {@link TypeAnswers}. */
+    /** Like {@link #instanceOf}, for an object of this class, and without the stored answers of {@link TypeAnswers}. */
     static boolean isSubtype(Class<?> type, String pattern) {
         String name = pattern.startsWith("+") ? pattern.substring(1) : pattern;
         return fits(type, name, new int[] {MAX_TYPES});

@@ -106,7 +106,8 @@ public final class Elements {
 
     /**
      * Returns the first {@code most} elements. With {@code pairs}, returns alternating keys and values of a map, or
-     * indices and elements of other containers. Without, returns the keys of a map. Null has no elements.
+     * indices and elements of other containers. Without {@code pairs}, returns the keys of a map, or the elements of
+     * other containers. Null has no elements.
      *
      * @throws ProbeError if the container is not an array or a known collection
      */
@@ -304,7 +305,8 @@ public final class Elements {
         if (key instanceof String) {
             return node(table, key, Strings.hash((String) key, Strings.length((String) key)));
         }
-        long number = ((Long) key).longValue(); // also stands for an Integer, whose hash code differs if it is negative
+        // The key in the map may be an Integer, whose hash code differs if it is negative.
+        long number = ((Long) key).longValue();
         Object node = node(table, key, (int) (number ^ number >>> 32));
         return node != null || number >= 0 ? node : node(table, key, (int) number);
     }

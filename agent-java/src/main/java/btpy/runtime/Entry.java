@@ -18,16 +18,16 @@ final class Entry extends Cells {
     /** All components if there are more than four. */
     final Object[] all;
     /**
-     * By stripe of the probes, cells to which only the owner of the stripe adds, allocated at first use. Null if
-     * threads share all cells of this kind.
+     * By stripe, the cells to which only the owner of the stripe adds, allocated at first use. Null if threads share
+     * all cells of this kind.
      */
     Cells[] ownCells;
     volatile Object value = UNSET;
     /** Whether the value was set, and not only added to. Such a value cannot be merged from parts. */
     volatile boolean assigned;
     /**
-     * The {@link Weights} of samples that represent others, allocated for the first one. Code changes it with atomic
-     * operations at its field offset.
+     * The {@link Weights} of samples that represent several hits, allocated for the first one. Code changes it with
+     * atomic operations at its field offset.
      */
     long[] weights;
     /** The {@link Exemplars} by place, allocated for the first one. Code changes it with atomic operations. */
@@ -45,7 +45,7 @@ final class Entry extends Cells {
         this.all = all;
     }
 
-    /** Whether it has the key with these components. Strings are compared up to {@code limit} characters. */
+    /** Whether the entry has the key with these components. Strings are compared up to {@code limit} characters. */
     boolean matches(Object a, Object b, Object c, Object d, Object[] all, int limit) {
         if (all == null) {
             return Keys.same(this.a, a, limit)
@@ -114,7 +114,7 @@ final class Entry extends Cells {
         return result;
     }
 
-    /** Whether it has got no value since the last flush. */
+    /** Whether the entry has got no value since the last flush. */
     boolean isEmpty(MapShape shape) {
         if (shape.holdsObject()) {
             return value == UNSET;

@@ -17,8 +17,9 @@ import jdk.internal.vm.annotation.DontInline;
  *
  * <p>A writer that never commits (after a stack overflow, or because its thread was stopped) would block its ring.
  * After {@link #STALL_NANOS} the event thread closes the ring, replaces it by a new one, and reads all committed
- * records of the old one. The others are counted as stalled. A late writer either still has the array of the old ring,
- * which is not read any more, or learns from the generation in its cursor that the ring was replaced.
+ * records of the old one. Records that are not committed are counted as stalled. A late writer either still has the
+ * array of the old ring, which is not read any more, or learns from the generation in its cursor that the ring was
+ * replaced.
  */
 final class EventBuffer {
     private static final Memory MEMORY = Memory.instance();
@@ -52,7 +53,7 @@ final class EventBuffer {
     /** Results of {@link #claim} that are not cursors. */
     static final long DROPPED_FULL = -1;
     static final long DROPPED_LARGE = -2;
-    /** Another writer was faster. Callers never get this. */
+    /** Another writer was faster. Callers never get this result. */
     private static final long OUTRUN = -3;
 
     /** One ring. Its name and arrays never change; a ring that is given up is replaced as a whole. */

@@ -6,9 +6,9 @@ package btpy.runtime;
  *
  * <p>A probe at the entry of a method changes the flow until the method ends: {@link #enter} gives the depth of the
  * thread's stack of flows to the woven method, and {@link #leave} restores it, also if the method throws, and if the
- * probe is disabled meanwhile. Where a handler will give the thread the flow of a task, or none, the woven method first
- * takes the flow away itself. So a handler that fails, or that the budget leaves out, never leaves a wrong flow on a
- * thread.
+ * probe is disabled meanwhile. If the handler of a method will set the flow of the thread, the woven method itself
+ * first takes the current flow away. So a handler that fails, or that the budget leaves out, never leaves a wrong flow
+ * on a thread.
  */
 public final class Flows {
     private static final Memory MEMORY = Memory.instance();
@@ -28,7 +28,7 @@ public final class Flows {
 
     // Woven methods call the methods below.
 
-    /** @return the depth to which {@link #leave} goes back; −1: it is not called */
+    /** @return the depth to which {@link #leave} goes back; −1: {@link #leave} is not called */
     public static int enter(int site, int probe) {
         Session session = Session.of(site);
         if (session == null) {
@@ -129,7 +129,7 @@ public final class Flows {
         }
     }
 
-    /** Undoes the last {@link #handOver} of this flow: the task was refused. */
+    /** Undoes the last {@link #handOver} of this flow, because the task was refused. */
     public static void takeBack(Session session, Object task) {
         if (session.flows != null) {
             ObjectStates.takeBack(session, task, current(session));
@@ -243,7 +243,7 @@ public final class Flows {
                 return;
             }
             FlowStack newStack = new FlowStack();
-            MEMORY.storeFence(); // the event thread may see it from here on
+            MEMORY.storeFence(); // the event thread may see the stack from here on
             stacks[entry] = newStack;
         }
         FlowStack stack = (FlowStack) stacks[entry];
@@ -256,8 +256,8 @@ public final class Flows {
     }
 
     /**
-     * {@code objectRun}: stands for the flow of an object; null: it has none. {@code stays}: whether the thread keeps
-     * its current flow.
+     * Makes the thread work for the flow of an object. {@code objectRun}: the run that represents this flow; null: the
+     * object has none. {@code stays}: whether the thread keeps its current flow.
      */
     private void enter(Session session, Run objectRun, boolean stays, int depth, int probe, int at) {
         restore(depth);

@@ -4,7 +4,7 @@ import java.util.Arrays;
 
 /**
  * Decides by the name of its class whether a frame is skipped. Created from globs that are separated by commas. A glob
- * after {@code !} keeps frames that the others would skip.
+ * after {@code !} keeps frames that the other globs would skip.
  *
  * <p>Most globs name a package and end with a star. They are stored as prefixes, in a sorted array in which no prefix
  * begins with another one, so that one binary search decides. The other globs are tried one by one.

@@ -55,13 +55,13 @@ class Frames {
             return trace(callGetStackTrace(t), most, false);
         }
         StackTraceElement[] trace = copy(t).getStackTrace();
-        if (trace.length == 0) { // another thread may have been unpacking it
+        if (trace.length == 0) { // another thread may have been unpacking the trace
             trace = copy(t).getStackTrace();
         }
         return trace(trace, most, false);
     }
 
-    /** A Throwable of the agent with the raw trace of another. */
+    /** A Throwable of the agent with the raw trace of another Throwable. */
     private static final class Copy extends Throwable {
         private static final long serialVersionUID = 1L;
 

@@ -30,7 +30,7 @@ public final class Guard {
     /**
      * Called after {@link Session#enter}. Marks this thread as inside a guarded handler, until {@link #leave}.
      *
-     * @return the entry; below 0 if it is already inside one, or if the table is full
+     * @return the entry; below 0 if the thread is already inside a guarded handler, or if the table is full
      */
     public static int enter(Session session, int probe) {
         int entry = mark(probe);
@@ -60,7 +60,8 @@ public final class Guard {
                 return NO_ROOM;
             }
         }
-        MARKS[entry] = (long) era << 32 | probe & 0xFFFFFFFFL; // no call after this: it may overflow the stack, and the mark would stay
+        // No call after this store: a call may overflow the stack, and the mark would stay.
+        MARKS[entry] = (long) era << 32 | probe & 0xFFFFFFFFL;
         return entry;
     }
 

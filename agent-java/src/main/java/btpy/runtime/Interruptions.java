@@ -1,8 +1,8 @@
 package btpy.runtime;
 
 /**
- * Counts that handlers of one probe increase directly if the stack has no space for a call. The handlers hold the lock
- * of this object, which is only taken to add one or to read.
+ * Counts that handlers of one probe increase directly if the stack has no space for a call. They do this under the lock
+ * of this object, which is held only for one addition or one reading.
  */
 public final class Interruptions {
     /** The errors that the call of {@link Session#failed} could not count. */

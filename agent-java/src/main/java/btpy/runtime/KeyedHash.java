@@ -19,7 +19,7 @@ final class KeyedHash {
         long v2 = first ^ 0x6c7967656e657261L;
         long v3 = second ^ 0x7465646279746573L;
         int length = Strings.length(s);
-        int words = length / 4 + 1; // the last one ends with the length in bytes
+        int words = length / 4 + 1; // the last word ends with the length in bytes
         for (int i = 0; i <= words; i++) {
             boolean ends = i == words;
             long word = ends ? 0 : word(s, 4 * i, length);

@@ -143,7 +143,7 @@ final class Keys {
         return mix64(hash);
     }
 
-    /** Spreads every bit over all others (the finalizer of MurmurHash3). */
+    /** Spreads every bit over all other bits (the finalizer of MurmurHash3). */
     static long mix64(long v) {
         v += 0x9E3779B97F4A7C15L; // otherwise 0 would remain 0
         v = (v ^ v >>> 33) * 0xFF51AFD7ED558CCDL;

@@ -3,8 +3,9 @@ package btpy.runtime;
 import java.lang.ref.WeakReference;
 
 /**
- * A field that classes of a library have. It is found by the name of the class, which depends on the version of the
- * library. It caches the last two classes, because recorded and unrecorded spans have different classes.
+ * A field of classes of a library. Its name is found by the name of the class, which depends on the version of the
+ * library. The offsets in the last two classes are cached, because recorded and unrecorded spans have different
+ * classes.
  */
 final class KnownField {
     private static final Memory MEMORY = Memory.instance();
@@ -28,12 +29,15 @@ final class KnownField {
         }
     }
 
-    /** @param rows ends of class names (whole names, or the part after a dot), each with one of its possible fields */
+    /**
+     * @param rows pairs of the end of a class name (the whole name, or the part after a dot) and a field that the class
+     * may have
+     */
     KnownField(String... rows) {
         this.rows = rows;
     }
 
-    /** The value of the reference; {@link #UNKNOWN}: the class is not a known one. */
+    /** Returns the reference in the field; {@link #UNKNOWN} if the class is not known. */
     Object read(Object target) {
         Class<?> type = target.getClass();
         Seen seen = first;

@@ -46,7 +46,7 @@ final class Layout extends WeakReference<Class<?>> {
 
     /**
      * Reads the fields by reflection, which may load their classes, once for each class. If the fields of a class
-     * cannot be listed (a field's class is missing), it contains only those of the superclasses.
+     * cannot be listed (a field's class is missing), the layout contains only the fields of the superclasses.
      */
     static Layout of(Class<?> type, int hash) {
         Field[][] fieldsByLevel = new Field[64][];

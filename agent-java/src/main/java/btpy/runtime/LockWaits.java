@@ -22,7 +22,7 @@ final class LockWaits {
     /** By thread, the wait that the previous sample saw. */
     private Map<Long, Seen> seenWaits = new HashMap<Long, Seen>();
     private int turn;
-    /** The number of waiting threads for which each sampled one stands. */
+    /** The number of waiting threads for which each sampled thread stands. */
     private long share = 1;
 
     private static final class Seen {

@@ -18,7 +18,7 @@ final class LoggingLibrary {
     private static final int MOST_ENTRIES = 1000;
     private static final int MOST_WRAPPERS = 4;
 
-    /** Adapters without their own context. */
+    /** Adapters that store no context, or that use the context of another library. */
     private static final String[] WITHOUT_CONTEXT = {
         "org.slf4j.helpers.NOPMDCAdapter", "org.slf4j.impl.Log4jMDCAdapter", "org.apache.logging.slf4j.Log4jMDCAdapter",
         "org.apache.logging.log4j.spi.NoOpThreadContextMap",

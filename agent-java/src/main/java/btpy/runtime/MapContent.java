@@ -117,7 +117,7 @@ final class MapContent {
         }
     }
 
-    /** Writes the weights of samples that represent others, or an empty list. */
+    /** Writes the weights of samples that represent several hits, or an empty list. */
     private boolean writeWeights(Entry[] entries) {
         long[] sums = new long[Weights.COUNT];
         for (Entry entry : entries) {

@@ -226,7 +226,7 @@ final class MapShape {
         }
     }
 
-    /** The number that {@code rate} uses: the sum of a sum, otherwise the number of samples. */
+    /** The number that {@code rate} uses: in a map of sums the sum, otherwise the number of samples. */
     double samples(long[] cells) {
         switch (kind) {
             case SUM:

@@ -116,7 +116,7 @@ public abstract class Memory {
     /**
      * Cold. Finds the field by name even if reflection hides it.
      *
-     * @return −1 if the class declares no such instance field, or if this JDK cannot tell
+     * @return −1 if the class declares no such instance field, or if this JDK does not give its offset
      */
     abstract long fieldOffset(Class<?> holder, String name);
 

@@ -4,8 +4,9 @@ import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 
 /**
- * The variables of one object, the flow to which it belongs, and the flows that were handed over with it, in their
- * order: the same task may be in a queue several times. This reference does not keep the object alive. Nobody outside of the runtime can lock it.
+ * The variables of one object, the flow to which it belongs, and the flows that were handed over with it, in the order
+ * of the handing over, because the same task may be in a queue several times. This reference does not keep the object
+ * alive. Nobody outside of the runtime can lock it.
  */
 final class ObjectState extends WeakReference<Object> {
     /** The largest number of flows that wait with one object. */
@@ -17,7 +18,7 @@ final class ObjectState extends WeakReference<Object> {
     private SharedValues values;
     /** Stands for the flow to which the object belongs; null: none. */
     private volatile Run keptRun;
-    /** The table has removed it, so nothing may be added. */
+    /** Whether the table has removed this state, so that nothing may be added. */
     private boolean isClosed;
 
     /** A ring of {@code count} flows from {@code firstIndex} on. */
@@ -36,7 +37,7 @@ final class ObjectState extends WeakReference<Object> {
         return values;
     }
 
-    /** @return null if the table has removed this */
+    /** @return null if the table has removed this state */
     synchronized SharedValues toChange(int variables) {
         if (isClosed) {
             return null;
@@ -62,7 +63,7 @@ final class ObjectState extends WeakReference<Object> {
         return true;
     }
 
-    /** Adds a run of a flow, or remembers that one is missing. @return false if the table has removed this */
+    /** Adds a run of a flow, or counts it as missing. @return false if the table has removed this */
     synchronized boolean add(Run run, ObjectStates table) {
         if (isClosed) {
             return false;
@@ -122,13 +123,13 @@ final class ObjectState extends WeakReference<Object> {
         }
     }
 
-    /** Closes it if it has neither variables nor flows. */
+    /** Closes this state if it has neither variables nor flows. Returns whether it is closed. */
     synchronized boolean closeIfUnused() {
         isClosed |= values == null && keptRun == null && count == 0 && missingRuns == 0;
         return isClosed;
     }
 
-    /** Called when it is removed from the table. */
+    /** Called when this state is removed from the table. */
     synchronized void close(ObjectStates table) {
         isClosed = true;
         keptRun = null;

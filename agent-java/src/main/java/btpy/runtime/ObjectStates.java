@@ -150,7 +150,7 @@ public final class ObjectStates {
         return object == null || states == null ? null : states.find(object, System.identityHashCode(object));
     }
 
-    /** Takes a place in the table. */
+    /** Takes a place in the table. Returns false if there is none, or if memory is short. */
     boolean reserve() {
         if (Headroom.isScarce()) {
             return false;

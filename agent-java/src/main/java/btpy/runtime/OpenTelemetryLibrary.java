@@ -122,7 +122,7 @@ final class OpenTelemetryLibrary extends TraceLibrary {
         Object content = entries.read(context);
         if (!(content instanceof Object[])) {
             if (KnownField.isOrEndsIn(ClassNames.of(context.getClass()), BY_DATADOG)) {
-                return null; // its span is the current one of Datadog's agent, too
+                return null; // DatadogLibrary reads its span from Datadog's agent
             }
             session.contexts.unknown(session, probe, at, context);
             return null;

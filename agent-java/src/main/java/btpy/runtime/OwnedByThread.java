@@ -4,11 +4,17 @@ import java.lang.ref.WeakReference;
 
 /** Data of a thread that a table keeps as long as the thread lives. */
 class OwnedByThread {
-    /** The thread, until the event thread replaces it by a weak reference. Only the event thread may allocate that. */
+    /**
+     * The thread, until the event thread replaces it by a weak reference. Only the event thread may allocate the weak
+     * reference.
+     */
     private Thread thread = Thread.currentThread();
     private WeakReference<Thread> weak;
 
-    /** Called by the event thread: whether the thread has ended. After the first call the reference to it is weak. */
+    /**
+     * Returns whether the thread has ended. Called by the event thread. After the first call the reference to the
+     * thread is weak.
+     */
     final boolean isOver() {
         Thread thread = this.thread;
         if (thread != null) {

@@ -82,7 +82,7 @@ final class Probe {
      */
     private static final int SAMPLED_OUT_NANOS = 6;
     private static final int THINNED_OUT_NANOS = 8;
-    /** The time of that decision by an {@link AdaptiveSampler} if it comes before all other checks. */
+    /** The time of a decision by an {@link AdaptiveSampler}, in ns, if it comes before all other checks. */
     private static final int ADDING_THINNED_OUT_NANOS = 4;
     /** The time of a hit of a disabled probe, without the work of woven code before the check. */
     static final int DISABLED_NANOS = 4;
@@ -122,7 +122,10 @@ final class Probe {
     /** The level; below 0 if there is none. */
     int level = -1;
 
-    /** The limits: all firings, firings a second, ns until it is disabled, and failures until then; 0: no limit. */
+    /**
+     * The limits: all firings, firings a second, ns until the probe is disabled, and failures until it is disabled; 0:
+     * no limit.
+     */
     private long mostFirings;
     private long mostPerSecond;
     private long lifetime;
@@ -175,8 +178,8 @@ final class Probe {
     private long restedNanos;
     private long restingSince;
     /**
-     * The recent cost of a firing, in the unit of {@link Costs}. Approximate, as are the next two: concurrent updates
-     * may be lost.
+     * The recent cost of a firing, in the unit of {@link Costs}. Concurrent updates of this field and of the next two
+     * may be lost, so the numbers are approximate.
      */
     private long price = UNKNOWN_NANOS << Costs.FRACTION;
     /** Since the last look of the event thread: the ns that firings paid, and the number of timed firings. */
@@ -396,14 +399,14 @@ final class Probe {
         limitCounts[1] = mostPerSecond;
     }
 
-    /** Sets new limits and counts from now on. The count of failures is not changed. */
+    /** Sets new limits, and begins to count firings for them. The count of failures is not changed. */
     void limit(long mostFirings, long mostPerSecond, long lifetime) {
         enabledNanos = System.nanoTime();
         MEMORY.putLongVolatile(limitCounts, Memory.LONG_BASE, 0);
         limit(mostFirings, mostPerSecond, lifetime, mostFailures);
     }
 
-    /** Replaces the sampler. The hits that the previous one skipped remain counted. */
+    /** Replaces the sampler. The hits that the previous sampler skipped remain counted. */
     void sample(Sampler newSampler) {
         sampledOutBefore = sampledOut();
         newSampler.restrain(sampler.restraint());
@@ -439,8 +442,8 @@ final class Probe {
     }
 
     /**
-     * Counts a firing. The counting is the last call: a firing that is interrupted before this method returns is not
-     * counted, and its handler knows it.
+     * Counts a firing. The counting is the last call. So if a firing is interrupted before this method returns, it is
+     * not counted, and its handler knows this.
      */
     private long fire(int weight) {
         int stripe = Stripes.owned();
@@ -510,17 +513,17 @@ final class Probe {
         return (number & counts[TIMED]) == counts[TIMED] ? run | beginTimedRun() : run;
     }
 
-    /** Begins a timed run. Returns its argument for the handler. */
+    /** Begins a timed run. Returns the argument with which the handler runs. */
     long beginTimedRun() {
         pay();
         return TIMED_RUN | System.nanoTime() & CLOCK_MASK;
     }
 
     /**
-     * Pays for the firings since the last timed one out of the allowance. If the allowance is empty and this probe has
-     * used much of it, its hits are sampled at once, without waiting for the event thread. So a probe that becomes hot
-     * suddenly stays within its allowance, even if the event thread waits long for a processor. If many firings have
-     * been timed, fewer are timed.
+     * Subtracts the cost of the firings since the last timed firing from the allowance. If the allowance is empty and
+     * this probe has used much of it, its hits are sampled at once, without waiting for the event thread. So a probe
+     * that becomes hot suddenly stays within its allowance, even if the event thread waits long for a processor. If
+     * many firings have been timed, fewer are timed.
      */
     private void pay() {
         long timedMask = counts[TIMED];
@@ -531,7 +534,7 @@ final class Probe {
         }
         if (++timings > OFTEN && timedMask > 0 && timedMask < LEAST_TIMED - 1) {
             timings = 0;
-            // unless it was stopped in the meantime
+            // no effect if the probe has restrained itself in the meantime
             MEMORY.compareAndSetLong(counts, TIMED_OFFSET, timedMask, 4 * timedMask + 3);
         }
     }
@@ -555,7 +558,7 @@ final class Probe {
         if (!isWorthThinning(nanos)) {
             budget.hurry();
         } else if (nextSampler != null
-                // so that no other thread can install it later
+                // first taken out, so that no other thread can install it later
                 && MEMORY.compareAndSetReference(this, PROVISIONAL_SAMPLER, nextSampler, null)
                 && MEMORY.compareAndSetReference(this, ADAPTIVE_SAMPLER, null, nextSampler)) {
             unpaid = 0;
@@ -587,7 +590,10 @@ final class Probe {
         return every < LONGEST_RUN ? (int) every : LONGEST_RUN;
     }
 
-    /** Learns the cost of a run of firings on the fast path. Entering costs each of them {@code wayIn} ns more. */
+    /**
+     * Learns the cost of a run of firings on the fast path. Each of them costs {@code wayIn} ns more, for entering the
+     * handler.
+     */
     void endRuns(long nanos, int firings, int wayIn, int readings) {
         Costs costs = this.costs;
         if (costs != null) {
@@ -606,7 +612,7 @@ final class Probe {
         this.price = price + ((cost < 16 * price ? cost : 16 * price) - price >> 3) | 1; // never 0
     }
 
-    /** Whether the budget lets it make a record. A refused record is counted. */
+    /** Whether the budget lets the probe make a record. A refused record is counted. */
     boolean prints() {
         if (printsLess && MEMORY.getAndAddLong(limitCounts, Memory.LONG_BASE + 24, 1) >= FEW_RECORDS) {
             lose(HELD_BACK);
@@ -667,7 +673,7 @@ final class Probe {
 
     /**
      * Called by the event thread several times a second, and soon after {@link #pay} found an empty allowance. Computes
-     * the cost of firings since the last call, and decides how many of the next ones are timed.
+     * the cost of firings since the last call, and decides how many of the next firings are timed.
      *
      * @param scratch from {@link Costs#scratch}
      */
@@ -758,7 +764,7 @@ final class Probe {
         return mostFirings != 0 || mostPerSecond != 0;
     }
 
-    /** Whether a firing thread has restrained it, and the event thread has not decided yet how to continue. */
+    /** Whether a firing thread has restrained the probe, and the event thread has not decided yet how to continue. */
     boolean isStopped() {
         AdaptiveSampler adaptive = this.adaptive;
         return adaptive != null && adaptive.isRaised;
@@ -770,8 +776,8 @@ final class Probe {
     }
 
     /**
-     * Called by the event thread. Sets the factor of sampling. Blocks that are open for a smaller factor are abandoned;
-     * on average their hits are represented.
+     * Called by the event thread. Sets the factor of sampling. If the factor becomes smaller, open blocks are
+     * abandoned, but on average the weights still represent their hits.
      */
     void thin(int factor) {
         mostThinning = Math.max(mostThinning, factor);
@@ -804,7 +810,7 @@ final class Probe {
         }
     }
 
-    /** Disables the probe. With {@code comesBack}, the budget may enable it again when probes cost less. */
+    /** Disables the probe. With {@code comesBack}, the budget may enable the probe again when probes cost less. */
     void disableForBudget(boolean comesBack) {
         disable(OVER_BUDGET);
         overBudget = comesBack;
@@ -851,7 +857,7 @@ final class Probe {
         return readings * Costs.clock();
     }
 
-    /** Whether the budget has disabled it, and no other request has enabled it since. */
+    /** Whether the budget has disabled the probe, and no other request has enabled it since. */
     boolean isOverBudget() {
         return overBudget && !enabled;
     }

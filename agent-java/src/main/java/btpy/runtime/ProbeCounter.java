@@ -3,7 +3,7 @@ package btpy.runtime;
 /**
  * The counter of a probe that a map reads. Firings that only count add to the counts of their probe, and do not use the
  * map ({@link Probe#tally}). This object stores the part that the map has taken. It also counts the hits that the
- * budget skips, one by one. The map would have counted each of them, so it stays exact.
+ * budget skips, one by one. Without the budget the map would have counted each of these hits, so the map stays exact.
  */
 final class ProbeCounter {
     private static final Memory MEMORY = Memory.instance();
@@ -16,7 +16,7 @@ final class ProbeCounter {
     ProbeCounter(long[] counts, Probe probe) {
         this.counts = counts;
         this.probe = probe;
-        takenCounts[Stripes.COUNT] = probe.skipped(); // until now the weights of firings included these
+        takenCounts[Stripes.COUNT] = probe.skipped(); // the weights of earlier firings include these hits
     }
 
     /** Returns the counts. With {@code take}, later sums do not include them. */
@@ -27,7 +27,7 @@ final class ProbeCounter {
             long takenCount;
             long count;
             do {
-                // read this first, because the counts never decrease
+                // read the taken count first, because the counts never decrease
                 takenCount = MEMORY.getLongVolatile(takenCounts, offset);
                 count = stripe < Stripes.COUNT ? Probe.tallied(counts, stripe) : skippedHits(takenCount);
             } while (take && !MEMORY.compareAndSetLong(takenCounts, offset, takenCount, count));

@@ -57,7 +57,7 @@ public final class ProbeError extends RuntimeException {
         return new ProbeError(KIND_FEWER_SAMPLES, why);
     }
 
-    /** The context of a thread cannot be read; the value is null, and the firing goes on. */
+    /** Reports that the context of a thread cannot be read. Its value is null, and the firing continues. */
     static ProbeError noContext(String why) {
         return new ProbeError(KIND_NO_CONTEXT, why);
     }

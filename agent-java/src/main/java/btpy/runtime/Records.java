@@ -125,7 +125,7 @@ public final class Records {
         return true;
     }
 
-    /** Whether the error may interrupt a thread anywhere. Then the value that was being read is not the cause. */
+    /** Whether the error may interrupt a thread anywhere, so that the value that was being read is not the cause. */
     private static boolean isInterruption(Throwable t) {
         return t instanceof VirtualMachineError || t instanceof ThreadDeath;
     }
@@ -133,7 +133,7 @@ public final class Records {
     /**
      * Discards an open record after an error in a handler.
      *
-     * @param begin below 0 if no record was begun, or if the last one was committed
+     * @param begin below 0 if no record was begun, or if the last record was committed
      */
     public static void abandon(Session session, long[] words, long begin) {
         long[] record = words != null ? words : words(session, begin);

@@ -19,7 +19,7 @@ final class Run {
     private String thread;
     private long began;
     private long ended;
-    /** Its number in the flow, from 1; 0: the flow has too many. */
+    /** The number of the run in the flow, from 1; 0: the flow has too many runs. */
     int number;
     /** The previous run of the same flow. */
     Run previousRun;
@@ -43,7 +43,7 @@ final class Run {
         return new Run(flow, origin, handedOver);
     }
 
-    /** This thread begins with the task. */
+    /** Called when this thread begins with the task. */
     void begin() {
         tid = Threads.id();
         thread = Threads.name();
@@ -51,7 +51,7 @@ final class Run {
         flow.add(this);
     }
 
-    /** Does nothing to a run that did not begin with a task. */
+    /** Ends the run, if it began with a task. */
     void end() {
         if (origin != null && ended == 0) {
             ended = System.nanoTime();

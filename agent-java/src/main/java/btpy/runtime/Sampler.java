@@ -21,7 +21,7 @@ public final class Sampler {
     private static final Memory MEMORY = Memory.instance();
     private static final long DECISIONS = MEMORY.fieldOffset(Session.class, "decisions");
     private static final int STRIPE_BITS = 4;
-    // Numbers of a stripe.
+    // The indices of the numbers of a stripe.
     /** The hits until one is chosen; 0 or less while the thread that was chosen opens the next block. */
     private static final int COUNTDOWN = 0;
     /** The total number of hits when COUNTDOWN will be 0. */

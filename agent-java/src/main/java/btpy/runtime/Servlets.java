@@ -3,7 +3,7 @@ package btpy.runtime;
 /**
  * Reads the content of requests and responses of Tomcat from their fields (tested with 10.1), because Tomcat's own
  * getters create strings with a cache that takes a lock. Other versions may have other fields; the error names the
- * missing one.
+ * missing field.
  */
 final class Servlets {
     private static final int MOST_HEADERS = 1000;
@@ -16,7 +16,8 @@ final class Servlets {
     static Object call(Object target, int method, Object[] arguments) {
         boolean status = method == Substitutes.GET_STATUS;
         String owner = status ? "response" : "request";
-        boolean facade = Layouts.of(target).find("facade") < 0; // the creator of facades keeps the last one
+        // An object that creates facades has a field with the last facade.
+        boolean facade = Layouts.of(target).find("facade") < 0;
         Object connector = facade ? Fields.read(target, owner) : target;
         if (connector == null) {
             return null; // the request has ended

@@ -14,7 +14,7 @@ import jdk.internal.vm.annotation.ForceInline;
  * call only native methods. Only the agent calls the methods below.
  */
 public final class Session {
-    /** Ids of probes are below this. */
+    /** Ids of probes are below this number. */
     public static final int MAX_PROBES = 4096;
 
     private static final int MAX_MAPS = 4096;
@@ -129,8 +129,8 @@ public final class Session {
     /**
      * Counts a firing.
      *
-     * @return below 0 if a limit of the probe, or the budget, refuses it; otherwise its weight and whether it is
-     * timed ({@link Probe})
+     * @return below 0 if a limit of the probe, or the budget, refuses the firing; otherwise its weight and whether it
+     * is timed ({@link Probe})
      */
     public long fired(int id) {
         Probe probe = probe(id);
@@ -206,7 +206,7 @@ public final class Session {
         }
     }
 
-    /** The same for a handler that has entered. */
+    /** Like {@link #tally(int, int, int)}, for a handler that has called {@link #enter}. */
     public void tally(int probe, int map) {
         tallyAfter(Costs.WAY_IN_NANOS, probe, map);
     }
@@ -285,7 +285,7 @@ public final class Session {
             try {
                 addingFailed(site, probe, failure, 1 - uncounted);
             } catch (Throwable stackOverflow) {
-                Session session = SESSIONS[site >>> 24]; // null if it has ended meanwhile
+                Session session = SESSIONS[site >>> 24]; // null if the session has ended meanwhile
                 Interruptions[] all = session == null ? null : session.interruptions;
                 Interruptions interruptions = all == null || probe >= all.length ? null : all[probe];
                 if (interruptions != null) {
@@ -298,7 +298,7 @@ public final class Session {
         }
     }
 
-    /** The same for a map with one key. If the map is a count, it ignores the sample. */
+    /** Like the method above, for a map with one key. A map of counts ignores the sample. */
     @ForceInline
     public static void add(int site, int probe, int map, Object key, long sample, int readings) {
         Throwable failure = null;
@@ -316,7 +316,7 @@ public final class Session {
             try {
                 addingFailed(site, probe, failure, 1 - uncounted);
             } catch (Throwable stackOverflow) {
-                Session session = SESSIONS[site >>> 24]; // null if it has ended meanwhile
+                Session session = SESSIONS[site >>> 24]; // null if the session has ended meanwhile
                 Interruptions[] all = session == null ? null : session.interruptions;
                 Interruptions interruptions = all == null || probe >= all.length ? null : all[probe];
                 if (interruptions != null) {
@@ -417,7 +417,7 @@ public final class Session {
     /**
      * Counts an error. If the stack has no space for this call, the handler counts the error in {@link #interruptions}.
      *
-     * @param run the result of {@link #fired}; 0 if it was interrupted, and the firing is counted here
+     * @param run the result of {@link #fired}; 0 if that call was interrupted, so that the firing is counted here
      */
     public void failed(int probeId, int at, Throwable t, long run) {
         Probe[] probes = this.probes;
@@ -433,7 +433,7 @@ public final class Session {
             errors.count(probeId, at, ErrorTable.kindOf(t), t);
         }
         if (probe != null) {
-            try { // otherwise the error would be counted twice
+            try { // an error of this call must not leave this method, because it would be counted, too
                 probe.fail();
             } catch (Throwable stackOverflow) {
                 // one failure fewer counts for the limit
@@ -538,7 +538,7 @@ public final class Session {
                 // session.
                 lastSlot = slot;
                 Session session = new Session(limits, slot, pid);
-                Guard.advanceEra(System.nanoTime()); // handlers that run before the first drain have this era
+                Guard.advanceEra(System.nanoTime()); // the era of handlers that run before the first drain
                 SESSIONS[slot] = session;
                 return session;
             }
@@ -620,7 +620,7 @@ public final class Session {
         interruptions = newInterruptions;
         probes = newProbes;
         for (Probe probe : newProbes) {
-            if (probe != null && !probe.enabled) { // it may just have disabled itself
+            if (probe != null && !probe.enabled) { // the probe may just have disabled itself
                 newTallies[probe.id] = null;
                 newFastPaths[probe.id] = null;
             }
@@ -700,8 +700,8 @@ public final class Session {
     /**
      * Changes which hits fire, for a probe that samples and for the probes that decide with it.
      *
-     * @throws IllegalArgumentException if the probe does not sample or decides with another, or if a number is out
-     * of range
+     * @throws IllegalArgumentException if the probe does not sample or decides with another probe, or if a number is
+     * out of range
      */
     public synchronized void resample(int id, int mode, double parameter, boolean adaptive) {
         Probe probe = probe(id);
@@ -735,7 +735,7 @@ public final class Session {
         }
     }
 
-    /** Sets the level of a probe. Below 0 it has none, and {@link #setLevel} does not change it. */
+    /** Sets the level of a probe. With a level below 0, {@link #setLevel} does not change the probe. */
     public void level(int id, int level) {
         Probe probe = probe(id);
         if (probe != null) {
@@ -847,7 +847,7 @@ public final class Session {
         return budget.take();
     }
 
-    /** Counts an event that could not be reported to a probe as an error of the probe. */
+    /** Counts an error of a probe to which an event could not be reported. */
     public void countMissed(int probe) {
         errors.count(probe, 0, ProbeError.KIND_RING_FULL, null);
     }

@@ -84,7 +84,7 @@ public final class SharedValues {
         setNumber(values, variable, Double.doubleToRawLongBits(value));
     }
 
-    /** Sets a variable. Null removes its value. */
+    /** Sets a variable. If {@code value} is null, the variable has no value afterwards. */
     public static void set(SharedValues values, int variable, Object value, Session session) {
         SharedValues block = block(values, variable);
         if (block == null) {

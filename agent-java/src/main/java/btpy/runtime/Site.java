@@ -6,7 +6,10 @@ public final class Site {
     final String method;
     final String descriptor;
     final int line;
-    /** The class of the member that the instruction at the site names. It and the member are empty if there is none. */
+    /**
+     * The class of the member that the instruction at the site names. The class and the member are empty if the
+     * instruction names no member.
+     */
     final String targetClass;
     final String targetMember;
     final String loader;

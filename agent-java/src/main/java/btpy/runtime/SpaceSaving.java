@@ -4,10 +4,11 @@ package btpy.runtime;
  * The most frequent values of a stream, in fixed memory: Space-Saving (Metwally, Agrawal, El Abbadi 2005), in sets of
  * eight counters.
  *
- * <p>The hash of a value selects one set. If the value has a counter there, it is counted. Otherwise it takes a free
- * counter, or replaces the least frequent value of the set, whose count it inherits as its {@link Counter#error}. So a
- * value was seen at least {@code count − error} times and at most {@code count} times. A value without a counter was
- * seen at most as often as the least frequent one of its set.
+ * <p>The hash of a value selects one set. If the value has a counter in this set, the counter increases. Otherwise the
+ * value takes a free counter, or replaces the least frequent value of the set. In this case its counter starts at the
+ * count of the replaced value, and this count is its {@link Counter#error}. So a value was seen at least
+ * {@code count − error} times and at most {@code count} times. A value without a counter was seen at most as often as
+ * the least frequent value in its set.
  *
  * <p>A thread that removes a counter first freezes it by making its count negative. An addition to a frozen counter has
  * no effect and is repeated, so that every addition counts exactly once.
@@ -78,7 +79,7 @@ final class SpaceSaving {
                 if (oldCount >= 0) {
                     return;
                 }
-                if ((oldCount & TAKEN) != 0) { // the thread that took it has not freed its place yet
+                if ((oldCount & TAKEN) != 0) { // the thread that took the counter has not freed its place yet
                     MEMORY.compareAndSetReference(counters, offset(matchAt), match, null);
                 }
                 continue;
@@ -109,7 +110,7 @@ final class SpaceSaving {
         while (take && counter != null) {
             long count = MEMORY.getLongVolatile(counter, COUNT);
             if (count < 0) {
-                return null; // another thread is about to put its successor here, which inherits the count
+                return null; // another thread is about to put a successor here, which includes this count
             }
             if (MEMORY.compareAndSetLong(counter, COUNT, count, count + FROZEN + TAKEN)) {
                 MEMORY.compareAndSetReference(counters, offset(at), counter, null);

@@ -7,8 +7,8 @@ package btpy.runtime;
  * <p>HotSpot's {@code backtrace} is an array of short[] numbers of methods, int[] bytecode indexes (upper half) and
  * versions of the method, Object[] classes, and at 4 the next array, of 32 frames each. Other forms are not used.
  *
- * <p>A trace is stored with as many frames as determine the result. It keeps their classes loaded, so all traces are
- * forgotten every few seconds. Concurrent threads may overwrite each other's traces.
+ * <p>A trace is stored with as many frames as determine the result. A stored trace keeps the classes of its frames
+ * loaded, so all traces are forgotten every few seconds. Concurrent threads may overwrite each other's traces.
  */
 final class StackLookup {
     private static final Memory MEMORY = Memory.instance();
@@ -170,7 +170,7 @@ final class StackLookup {
                 count++;
             }
         }
-        // If there are fewer frames than requested, they are all frames only if the trace is not cut
+        // A trace with fewer frames than requested is complete only if the JVM has not cut it
         // (-XX:MaxJavaStackTraceDepth).
         boolean whole = plainFrames < most;
         if (count > MOST_FRAMES || whole && frames != null && !frames.endWith(name, position)) {

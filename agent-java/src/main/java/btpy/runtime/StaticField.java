@@ -39,7 +39,7 @@ final class StaticField extends WeakReference<Class<?>> {
         return null;
     }
 
-    /** Null even while the class is not initialised, and after it was unloaded. */
+    /** The value of the field; also null while the class is not initialised, and after it was unloaded. */
     Object read() {
         Class<?> type = get();
         if (type == null) {

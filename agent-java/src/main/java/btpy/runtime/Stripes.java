@@ -5,9 +5,9 @@ import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * Counters are spread over stripes, some for each processor, so that threads that run at the same time rarely write to the same one. A
- * stripe may have an owner: one thread with its own numbers there. No other thread changes them, so the owner adds to them without
- * an atomic addition. The other threads of the stripe share a second set of numbers.
+ * Counters are spread over stripes, some for each processor, so that threads that run at the same time rarely write to
+ * the same stripe. A stripe may have an owner: one thread with its own numbers there. No other thread changes them, so
+ * the owner adds to them without an atomic addition. The other threads of the stripe share a second set of numbers.
  *
  * <p>Threads of the agent, virtual threads (of which there may be many for a short time), and threads inside a call that a probe makes own
  * no stripe. So an owner needs no further check of its thread.
@@ -59,7 +59,11 @@ final class Stripes {
         owned(WARMUP_STRIPE);
     }
 
-    /** This thread becomes the owner of its stripe, if that has none. @return the stripe; −1: this thread does not own it */
+    /**
+     * This thread becomes the owner of its stripe if the stripe has no owner.
+     *
+     * @return the stripe; −1: this thread does not own it
+     */
     @DontInline
     static int claim() {
         int stripe = here();

@@ -4,7 +4,8 @@ package btpy.runtime;
  * Computes the results of methods of the JDK and of Tomcat from the fields of the object. The methods themselves would
  * run code of the application, wait, write, or take unbounded time.
  *
- * <p>No method of the object is called. {@link Texts#MAX_LENGTH} characters limit work and results.
+ * <p>No method of the object is called. {@link Texts#MAX_LENGTH} limits the number of characters that a method reads
+ * and returns.
  */
 final class Substitutes {
     /** The names of methods. The constants below are indices. */

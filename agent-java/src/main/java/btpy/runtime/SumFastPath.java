@@ -38,7 +38,8 @@ final class SumFastPath {
     }
 
     /**
-     * Adds a sample. With {@code increment} 0 it takes the same steps, but counts nothing and adds nothing to a sum.
+     * Adds a sample. With {@code increment} 0 this method takes the same steps, but counts nothing and adds nothing to
+     * a sum.
      */
     private boolean add(Entry entry, long sample, int increment) {
         int stripe = Stripes.owned();
@@ -53,8 +54,8 @@ final class SumFastPath {
                 target.add(entry, ownCells, sample, increment);
             }
         } catch (Throwable interruption) {
-            // The firing is counted together with the error instead. There is no call here, because the stack may be at
-            // its end.
+            // Undoes the count of the firing, which is counted later together with the error. There is no call here,
+            // because the stack may be at its end.
             counts[Probe.STRIDE + Probe.STRIDE * stripe + Probe.FIRED + Probe.OWN] -= increment;
             throw interruption;
         }

@@ -4,7 +4,8 @@ package btpy.runtime;
  * Values of thread-locals of the running thread, read from the fields of {@code Thread} and {@code ThreadLocal.ThreadLocalMap}: {@code
  * ThreadLocal.get} may be traced, may be overridden by the application, and stores an initial value where there is none.
  *
- * <p>On a virtual thread this is the virtual thread's own map. The fields have had the same names since JDK 1.5.
+ * <p>On a virtual thread these are the values of the virtual thread itself. The fields have had the same names since
+ * JDK 1.5.
  */
 final class ThreadLocals {
     private static final Memory MEMORY = Memory.instance();
