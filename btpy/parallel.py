@@ -88,7 +88,7 @@ def _is_alone() -> bool:
 
 
 class _Workers(Generic[T, R]):
-    """``first``: the first value that has no result yet."""
+    """``first``: the index of the first value that has no result yet."""
 
     def __init__(self, work: Callable[[T], R], values: Callable[[], Iterable[T]], first: int) -> None:
         self._work = work

@@ -29,8 +29,8 @@ class Temporary:
             raise
 
     def remove(self) -> None:
-        """Removes it with its content; can be called more than once. In another mount namespace it may be gone with its
-        container."""
+        """Removes the directory with its content; can be called more than once. In another mount namespace the
+        directory may be gone with its container."""
         lock, self._lock = self._lock, None
         if lock is not None:
             shutil.rmtree(self.path, ignore_errors=True)
@@ -39,7 +39,7 @@ class Temporary:
 
 
 def _locked(directory: Path) -> int:
-    """The lock file gets its name only when it is locked, so no process finds it free before."""
+    """The lock file gets its name only when it is locked, so no process finds the directory unlocked."""
     nameless = directory / "making"
     lock = os.open(nameless, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     try:
@@ -52,7 +52,7 @@ def _locked(directory: Path) -> int:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove the directories that this user's processes have left there."""
+    """Removes the directories that this user's processes have left in ``parent``."""
     try:
         with os.scandir(parent) as entries:
             paths = [entry.path for entry in entries if entry.name.startswith(_PREFIX) and _is_ours(entry)]

@@ -1,7 +1,7 @@
 """The steps of a run with their times, for ``--timeline``.
 
 Any module marks its steps; while nothing is recorded, a step costs one test. Times are those of CLOCK_MONOTONIC, which
-the processes that btpy starts have in common. The file is in the Trace Event Format, which Perfetto loads.
+is the same in all processes that btpy starts. The file is in the Trace Event Format, which Perfetto loads.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Timeline:
         self._moment_names: set[str] = set()
 
     def add(self, name: str, begin: int, end: int, thread: str = "", **details: object) -> None:
-        """``thread``: the current one if it is empty."""
+        """``thread``: if it is empty, the current thread."""
         step = Step(name, begin, end, thread or threading.current_thread().name, details)
         with self._lock:
             if len(self.steps) < MOST_STEPS:

@@ -86,7 +86,7 @@ def of_values(pattern: str, values: Sequence[ValueShown], otherwise: Renderer) -
         if value.verbatim:
             expression = f"{name} if type({name}) is str and {name}.isprintable() else {expression}"
         if value.integer is not None:
-            integer = name if value.integer is str else f"integer{index}({name})"  # %s makes an integer a str
+            integer = name if value.integer is str else f"integer{index}({name})"  # `%s` also converts an integer
             namespace[f"integer{index}"] = value.integer
             expression = f"{integer} if type({name}) is int else {expression}"
         names.append(name)
@@ -116,7 +116,7 @@ def are_the_values(slots: Sequence[Slot]) -> bool:
 
 
 def warnings(context: Context, style: Style) -> Callable[[Template], Renderer]:
-    """Makes a renderer for each template of ``warn``. Its text has no line end."""
+    """Makes a renderer for each template of ``warn``. The text has no line end."""
     renderers: dict[int, Renderer] = {}
     values = ValueText(context.stacks, style)
 
@@ -129,7 +129,7 @@ def warnings(context: Context, style: Style) -> Callable[[Template], Renderer]:
 
 
 def _shown(slot: Slot, values: ValueText, *, fresh_line: bool, ends_line: bool) -> Format:
-    """The text of the value of a slot in its line."""
+    """The function for the text of a slot's value, with line ends around a stack."""
     format_ = values.slot(slot)
     before = "" if fresh_line else "\n"
     after = "" if ends_line else "\n"

@@ -1,5 +1,5 @@
-"""Objects of the JDK that are values, such as a number, a point in time or a path. For these, btpy shows the value,
-which it computes from the fields.
+"""Objects of the JDK that are values, such as a number, a point in time or a path. For these objects, btpy shows the
+value, which it computes from the fields.
 
 It calls no method of these objects in the traced program. If a field was not captured or has an unexpected value, the
 object is shown like any other.
@@ -36,7 +36,7 @@ def text(value: ObjectValue) -> str | None:
 
 
 class Thrown(NamedTuple):
-    """An exception; ``cause`` None if it has none; ``own``: the additional fields of its type."""
+    """An exception; ``cause`` is None if it has no cause; ``own``: the additional fields of its type."""
 
     message: str | CutString | None
     cause: ObjectValue | ClosedObject | None

@@ -33,9 +33,10 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The data to which records refer. Everything except the clock grows while the session runs. ``several``: the
-    output has several targets. ``pid``: the pid of the target, if there are several; None if the output is about all
-    targets. ``host``: the host of the target, if they are on several hosts. ``of_hosts``: the output has several hosts.
+    """The data to which records refer. Everything except the clock grows while the session runs. ``several``: whether
+    the output has several targets. ``pid``: the pid of the target, if there are several; None if the output is about
+    all targets. ``host``: the host of the target, if they are on several hosts. ``of_hosts``: whether the output has
+    several hosts.
     """
 
     outline: Outline
@@ -128,8 +129,8 @@ class ProbeReport:
     ``account``: its records without control records (speculations, ``exit()``). Of the delivered records, ``withheld``
     are not shown because of ``--hits``, and ``withheld_by_display`` because of the rate limit of the display.
     ``discarded``: records that were held back (``speculate``) and never committed. ``methods``: the number of its woven
-    methods; −1: it is not a method probe. ``conditional``: it has a predicate. ``restraints``: the number of further
-    restraints by the budget.
+    methods; −1: it is not a method probe. ``conditional``: whether it has a predicate. ``restraints``: the number of
+    further restraints by the budget.
     """
 
     probe: str

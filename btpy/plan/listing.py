@@ -79,7 +79,7 @@ class ListedClass:
 
     @property
     def matching(self) -> int:
-        """Methods that get the probe."""
+        """The number of methods that get the probe."""
         return sum(method.skipped is None for method in self.methods)
 
 

@@ -4,9 +4,9 @@
         print(place.at, place.target_class, place.member)
 
 A place has the inputs that a probe can use there (:class:`OperationShape`), and the reason for each input that is
-missing only here: an object before its constructor has returned, ``self`` before ``super(…)``. The types are the types
-that the instruction names. Data flow analysis finds the element type of an array. It is ``Object`` where paths with
-different types join; ``byte`` and ``boolean`` arrays whose type is not known match both.
+missing only here: an object before its constructor has returned, ``self`` before ``super(…)``. The types of the inputs
+are the types that the instruction names. Data flow analysis finds the element type of an array. It is ``Object`` where
+paths with different types join; ``byte`` and ``boolean`` arrays whose type is not known match both.
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ _REFERENCE_SIZE = 4  # with compressed references, the default below 32 GB of he
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``at``, ``target_class`` and ``member`` as in ``plan.Advice``. ``missing``: why an input does not exist here.
-
-    ``obstacle``: why no code can run here.
+    """``at``, ``target_class`` and ``member`` mean the same as in ``plan.Advice``. ``missing``: the reasons
+    why inputs do not exist here. ``obstacle``: the reason why no code can run here.
     """
 
     at: int
@@ -175,7 +174,8 @@ def _catches(of: MethodOperations) -> Iterator[Place]:
 
 
 def live_variables(of: MethodOperations, at: int) -> tuple[tuple[Variable, ...], tuple[str, ...]]:
-    """The live local variables at a line, and the names of the others. Both are without ``this`` and in slot order."""
+    """The live local variables at a line, and the names of the others. Both lists are without ``this`` and in slot
+    order."""
     rows = sorted(of.variables or (), key=lambda row: (row.slot, row.start))
     state = of.state(at)
     live: dict[str, Variable] = {}

@@ -195,7 +195,8 @@ def failure_reason(error: str) -> RefusalReason:
 _NAMES_LOST = "it would lose the names of its parameters"  # texts of the agent (Retransformer.java)
 
 OF_PLACES = (RefusalReason.NOT_TIMED, RefusalReason.NO_VALUE, RefusalReason.NO_POINT, RefusalReason.NO_LINES)
-"""Other places in the method may have the value that the probe needs."""
+"""If a place is refused for one of these reasons, other places in the method may have the value that the probe
+needs."""
 
 BEFORE_SUPER = "`self` does not exist before super(…) or this(…) has returned"
 NEEDS_CORE = "core JDK class: name it exactly and add --allow core"

@@ -49,7 +49,7 @@ class Restoration:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """``restoration`` is None: the connection ended before the target could report it. The target may still run
+    """``restoration`` is None if the connection ended before the target could report it. The target may still run
     (``alive``), or has ``exited`` after all records were taken.
 
     ``stays``: a text about a session that continues.
@@ -294,8 +294,8 @@ def unaccounted(reports: Iterable[ProbeReport]) -> list[str]:
 
 
 def silent(reports: Iterable[ProbeReport], reasons: Mapping[str, str] | None = None) -> list[str]:
-    """The reasons for missing output: a line for each probe that never fired. ``reasons``: by probe, from
-    :func:`script_reasons`."""
+    """The reasons for missing output: a line for each probe that never fired. ``reasons``: the reasons of
+    :func:`script_reasons`, by probe."""
     lines = []
     for report in reports:
         why = (reasons or {}).get(report.probe, "") or _why_no_hit(report)

@@ -107,7 +107,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class ProbeCount:
-    """The totals of one probe, as in COUNTERS; ``delivered``: as counted by the client."""
+    """The totals of one probe, as in COUNTERS; ``delivered``: the number of records that the client got."""
 
     probe: U4
     fired: U8

@@ -51,7 +51,7 @@ class Entry:
 
 
 class ChunkWriter:
-    """``compress``: the file is smaller, but writing takes about ten times as long."""
+    """``compress``: makes the file smaller, but writing takes about ten times as long."""
 
     def __init__(self, descriptor: int, name: str, *, compress: bool = False) -> None:
         self._descriptor = descriptor
@@ -148,7 +148,7 @@ def write_all(descriptor: int, pieces: Sequence[bytes]) -> None:
 
 
 class Readable(Protocol):
-    """The methods of a file that a recording needs. ``read`` gives fewer bytes only at its end."""
+    """The methods of a file that a recording needs. ``read`` gives fewer bytes only at the end of the file."""
 
     def read(self, size: int, /) -> bytes: ...
 

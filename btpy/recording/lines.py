@@ -185,6 +185,6 @@ class Lines:
 
 
 def nanos(text: str) -> int:
-    """ns since 1970 of a time of a record. Raises ValueError."""
+    """The time of a record in ns since 1970. Raises ValueError."""
     moment = datetime.fromisoformat(text)
     return int(moment.replace(microsecond=0).timestamp()) * 10**9 + moment.microsecond * 1000

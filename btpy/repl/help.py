@@ -1,4 +1,4 @@
-"""The texts of ``:help`` and F1: the commands, one of them, or a word of the language."""
+"""The texts of ``:help`` and F1: all commands, one command, or a word of the language."""
 
 from __future__ import annotations
 

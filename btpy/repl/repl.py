@@ -84,10 +84,10 @@ class Status:
 
 
 class Repl:
-    """``default``: the initial text of the next line. ``ended``: the user has left. ``failures``: the number of entries
-    that failed. ``left_behind``: whether something stayed in the target; the user was told. ``parameters``: texts for
-    parameters of later scripts, by name. ``quiet``: leaving is reported only if something stayed in the target.
-    ``carry_out``: executes a command.
+    """``default``: the initial text of the next line. ``ended``: whether the user has left. ``failures``: the number of
+    entries that failed. ``left_behind``: whether something stayed in the target; the user was told. ``parameters``:
+    texts for parameters of later scripts, by name. ``quiet``: leaving is reported only if something stayed in the
+    target. ``carry_out``: executes a command.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class Repl:
         self.announce(self.session.add(path, parameters=self._parameters_of(source_of(path, ""))))
 
     def replace(self, probes: Sequence[Probe], text: str) -> None:
-        """Replaces probes by the new version of their text. If it fails, the old ones stay, and the error is
+        """Replaces probes by the new version of their text. If this fails, the old probes stay, and the error is
         reported.
         """
         source = self.source(text)
@@ -282,7 +282,7 @@ class Repl:
         self.tell_age(map(map_title, map_names))
 
     def content(self, name: str) -> MapContent:
-        """The current content of a map, or the last one if the target has ended. Raises UsageError."""
+        """The current content of a map, or the last content if the target has ended. Raises UsageError."""
         title = map_title(name)
         kept_map = self.maps.read([title]).get(title)
         if kept_map is None:

@@ -62,7 +62,7 @@ class Variables:
         self.kept: list[Variable] = []
 
     def keep(self, descriptor: str) -> Variable:
-        """A new variable from entry to exit. All of them must be created before the first scratch variable."""
+        """A new variable from entry to exit. All kept variables must be created before the first scratch variable."""
         new = self._new(descriptor)
         self.kept.append(new)
         return new

@@ -352,8 +352,8 @@ class _MethodWeaver:
         return positions
 
     def _is_initialized(self, at: int) -> bool:
-        """Whether ``this`` is initialised at the offset. It is not in a constructor before super(…) or this(…) has
-        returned."""
+        """Whether ``this`` is initialised at the offset. In a constructor it is not initialised before super(…) or
+        this(…) has returned."""
         if self._initialization is None:
             return True
         return any(start <= at < end for start, end in self._initialization.ranges)

@@ -316,7 +316,7 @@ def _mac(secret: bytes, message: bytes) -> bytes:
 
 
 def _receive(connection: socket.socket, deadline: float, limit: int, due: type[Due]) -> Due:
-    """Decodes the expected message. Any other is an error."""
+    """Decodes the expected message. Any other message is an error."""
     header = _exactly(connection, 5, deadline)
     length = codec.frame_length(header[:4])
     if header[4] != due.code:
@@ -624,7 +624,7 @@ _REMEDIES = (
         ("btpy was stopped, or had no processor, for longer than the agent waits: run the command again",),
     ),
 )
-"""Remedies when the agent gives up, by words in its reason. The first that fits is shown."""
+"""Remedies when the agent gives up, by words in its reason. The first remedy that fits is shown."""
 
 _CONFIGURED = 0
 _PING = 0xFFFFFFFF

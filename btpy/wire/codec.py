@@ -1,4 +1,4 @@
-"""Messages to frames and back, from the field annotations of :mod:`btpy.wire.messages`.
+"""Converts messages to frames and back, according to the field annotations of :mod:`btpy.wire.messages`.
 
 For every annotation there is one :class:`Layout`, which appends and reads values. A count alone never causes an
 allocation: lists are read item by item, and every item has at least a byte in the frame.

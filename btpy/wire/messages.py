@@ -85,7 +85,7 @@ class RestraintStep(IntEnum):
 
 
 class HookKind(IntEnum):
-    """The event that a hook is called for."""
+    """The event for which a hook is called."""
 
     EVENT = 0
     CLASS_LOADED = 1
@@ -125,7 +125,7 @@ class LateOutcome(IntEnum):
 
 
 UNKNOWN_PROBE = 0xFFFFFFFF
-"""In ERRORS and COUNTERS: the agent does not know which probe it was (docs/runtime.md)."""
+"""The id in ERRORS and COUNTERS if the agent does not know the probe (docs/runtime.md)."""
 
 
 class ErrorKind(IntEnum):
@@ -171,9 +171,9 @@ class MapDecl:
 
 @dataclass(frozen=True, slots=True)
 class ProbeDecl:
-    """``parameter``: bits of a double. ``group``: the probe with which it shares sampling decisions. Limits: firings in
-    all, firings a second, ns and failures until it is disabled; 0: no limit. ``host``: the probe whose hits run it,
-    usually itself. ``maps``: the maps that it writes to.
+    """``parameter``: bits of a double. ``group``: the probe with which it shares sampling decisions. The limits are the
+    firings in all, the firings a second, and the ns and the failures after which it is disabled; 0: no limit. ``host``:
+    the probe whose hits run this probe, usually itself. ``maps``: the maps to which it writes.
     """
 
     id: U4
@@ -325,9 +325,9 @@ class ProbeFailure:
 
 @dataclass(frozen=True, slots=True)
 class ProbeCounters:
-    """Totals since the session began. ``produced`` = delivered + the kinds of dropped. ``skipped``: hits that sampling
-    or the budget skipped. ``rested_ns``: the time in which the budget disabled the probe, so that hits were not
-    even counted. ``untrue``: hits for which a predicate was false. At most 1,000 are counted.
+    """Totals since the session began. ``produced``: the delivered records and all dropped records. ``skipped``: hits
+    that sampling or the budget skipped. ``rested_ns``: the time in which the budget disabled the probe, so that hits
+    were not even counted. ``untrue``: hits for which a predicate was false. At most 1,000 are counted.
 
     ``cost_*``: the mean cost of the ``timed`` firings and its standard deviation in ps, and their 99th percentile in
     ns. ``cpu_ns``: the time of all firings. If a predicate may be slow, the costs include runs for which it was false.
@@ -356,7 +356,7 @@ class ProbeCounters:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """``ttl_ns`` 0: it ends with its client. ``waiting``: events that no client has received yet."""
+    """``ttl_ns`` 0: the session ends with its client. ``waiting``: events that no client has received yet."""
 
     id: U4
     name: str
@@ -492,9 +492,9 @@ class Watch(Message):
 
 @dataclass(frozen=True, slots=True)
 class Weave(Message):
-    """``prewoven``: methods of some of the classes; the agent asks for the other classes. ``searches``: the client will
-    then search for the classes that the agent loads meanwhile. ``loses_names``: classes are retransformed even if they
-    lose the names of their parameters.
+    """``prewoven``: methods of some of the classes; the agent asks for the other classes. ``searches``: whether the
+    client will search afterwards for the classes that the agent loads meanwhile. ``loses_names``: whether classes are
+    retransformed even if they lose the names of their parameters.
     """
 
     code = 0x15
@@ -520,7 +520,7 @@ class Woven(Message):
 
 @dataclass(frozen=True, slots=True)
 class Timer(Message):
-    """``period_ns`` 0: run once, now."""
+    """``period_ns`` 0: the handler runs once, now."""
 
     code = 0x17
     request: U4
@@ -604,7 +604,7 @@ class Remove(Message):
 
 @dataclass(frozen=True, slots=True)
 class Sample(Message):
-    """Like in :class:`ProbeDecl`, for a probe whose handler samples."""
+    """The fields are as in :class:`ProbeDecl`, for a probe whose handler samples."""
 
     code = 0x23
     request: U4
@@ -616,7 +616,7 @@ class Sample(Message):
 
 @dataclass(frozen=True, slots=True)
 class Limit(Message):
-    """Like in :class:`ProbeDecl`, counted from now on."""
+    """The limits are as in :class:`ProbeDecl`, and count from now on."""
 
     code = 0x24
     request: U4
@@ -743,8 +743,8 @@ class Done(Message):
 
 @dataclass(frozen=True, slots=True)
 class ClassBytes(Message):
-    """A class to be woven; ``class_id`` 0 means that it is being loaded. ``changed``: another agent has changed the
-    loaded class since btpy saw it last.
+    """A class to be woven; ``class_id`` 0 means that it is being loaded. ``changed``: whether another agent has changed
+    the loaded class since btpy saw it last.
     """
 
     code = 0x34
@@ -791,8 +791,8 @@ class Stacks(Message):
 
 @dataclass(frozen=True, slots=True)
 class Map(Message):
-    """``contents`` is a ``list<MapContent>``, its count included; the shape of each depends on the kind of the map,
-    which the script knows."""
+    """``contents`` is a ``list<MapContent>``, its count included. The shape of each content depends on the kind of the
+    map, which the script knows."""
 
     code = 0x38
     template: U4

@@ -72,7 +72,8 @@ public final class BtpyLauncher {
 
     /** Defines the classes of {@code btpy/boot.classes}, a sequence of class files, each after its length in four bytes. */
     private static void define(Instrumentation instrumentation) throws Exception {
-        // Read from the jar itself: a resource of a class loader would load URL connections and their caches.
+        // The classes are read from the jar itself, because a resource of a class loader would load URL connections and
+        // their caches.
         ZipFile jar = new ZipFile(new File(BtpyLauncher.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
         try {
             Consumer<byte[]> definer = isJdk8() ? new Jdk8Definer() : moduleDefiner(jar, instrumentation);

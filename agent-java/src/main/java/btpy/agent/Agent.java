@@ -20,9 +20,9 @@ import java.lang.instrument.Instrumentation;
  */
 public final class Agent {
     /**
-     * The Instrumentation of the first attach. Every attach would create another one with its own position in the order
-     * of transformers. Using one keeps the sessions in the order in which they began, with a single JVMTI environment that
-     * listens to class loading.
+     * The Instrumentation of the first attach. Every attach creates another Instrumentation with its own position in
+     * the order of transformers. Using only the first keeps the sessions in the order in which they began, with a
+     * single JVMTI environment that listens to class loading.
      */
     private static Instrumentation firstInstrumentation;
 

@@ -52,7 +52,7 @@ final class ContextClasses {
         }
     }
 
-    /** A turn of the event thread: searches if a search is due in this turn. Only the event thread calls this. */
+    /** Called at each turn of the event thread: searches if a search is due. Only the event thread calls this. */
     static void searchIfDue() {
         int turns = turnsLeft;
         if (turns > 0) {

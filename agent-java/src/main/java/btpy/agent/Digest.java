@@ -3,9 +3,9 @@ package btpy.agent;
 /**
  * SHA-256 and SHA-1 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104).
  *
- * <p>Not {@code java.security.MessageDigest}: its first use loads some two hundred classes, reads the security
- * configuration and calls the providers of the application. All of this happens in the traced process, and the waiting
- * thread itself may be loading one of these classes.
+ * <p>It does not use {@code java.security.MessageDigest}, whose first use loads some two hundred classes, reads the
+ * security configuration and calls the providers of the application. All of this happens in the traced process, and the
+ * waiting thread itself may be loading one of these classes.
  */
 final class Digest {
     private static final int[] ROUND = {

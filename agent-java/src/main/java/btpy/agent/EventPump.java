@@ -19,7 +19,8 @@ import java.util.List;
 final class EventPump implements Runnable {
     /**
      * The time between two readings of the buffers, while they fill, and after they were empty for a while. A record
-     * waits half of it on average. Each reading with records is a message, which costs both sides more than a record.
+     * waits half of this time on average. Each reading with records is a message, which costs both sides more than a
+     * record.
      */
     private static final long WORKING_NANOS = 4_000_000L;
     private static final long RESTING_NANOS = 10_000_000L;
@@ -153,8 +154,8 @@ final class EventPump implements Runnable {
     }
 
     /**
-     * Lets the event thread answer with MAPS, because it defines the stacks among the keys. It sends ERRORS and
-     * COUNTERS first.
+     * Lets the event thread answer with MAPS, because this thread defines the stacks among the keys. It sends ERRORS
+     * and COUNTERS first.
      */
     synchronized void snapshot(int request, int[] maps) {
         snapshots.add(new int[][] {{request}, maps});

@@ -48,7 +48,7 @@ final class HandlerClasses {
             Memory.instance().defineClass(name, classFile);
             return null;
         } catch (LinkageError | ClassNotFoundException failure) {
-            // another session may have defined it meanwhile
+            // another session may have defined the class meanwhile
             return find(name) != null ? null : name + ": " + failure;
         }
     }

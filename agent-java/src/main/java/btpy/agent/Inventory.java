@@ -114,7 +114,7 @@ final class Inventory {
         loadingRecords.put(record.name, record);
     }
 
-    /** Searches for arrived classes among the loaded ones. Returns true if all were found. */
+    /** Searches the loaded classes for the classes that were being loaded. Returns true if all were found. */
     boolean findLoaded(Class<?>[] loadedTypes) {
         synchronized (this) {
             if (loadingRecords.isEmpty()) {
@@ -205,7 +205,7 @@ final class Inventory {
 
     /**
      * Whether the loader finds handlers. It asks the loader once, which runs code of the application. To link a woven
-     * class, the JVM would ask the loader the same.
+     * class, the JVM would ask the loader for them, too.
      */
     boolean seesHandlers(ClassLoader loader) {
         if (isOfJdk(loader)) {

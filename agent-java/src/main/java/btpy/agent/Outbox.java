@@ -129,7 +129,8 @@ final class Outbox implements Runnable {
                 try {
                     link.send(node.frame != null ? node.frame : node.question.frame());
                 } catch (IOException disconnection) {
-                    continue; // the reader will notice it, and the waiting messages fail in the same way
+                    // The reader will notice the broken connection, and the waiting messages fail in the same way.
+                    continue;
                 } catch (OutOfMemoryError outOfMemory) {
                     link.cut(); // no message may be lost silently
                 }

@@ -54,7 +54,7 @@ final class ParameterNames {
      */
     static ParameterNames of(Class<?> type) {
         if (type.getClassLoader() == null && isOfJdk(type.getName())) {
-            return NONE; // it was compiled without them
+            return NONE; // the class was compiled without names of parameters
         }
         byte[] classFile = Resources.classFile(type);
         ParameterNames names = classFile == null ? null : read(classFile, type.getName());
@@ -123,7 +123,7 @@ final class ParameterNames {
         }
     }
 
-    /** Adds a method. Returns the number of added methods: 0 if it has no names, else 1. */
+    /** Adds a method. Returns the number of added methods: 0 if its parameters have no names, else 1. */
     private static int reflect(Executable method, String name, Class<?> result, Texts texts) {
         Parameter[] parameters = method.getParameters();
         boolean named = false;

@@ -91,7 +91,7 @@ final class PrewovenMethods {
         }
     }
 
-    /** Finds the methods. Returns false if one is missing or differs. */
+    /** Finds the methods. Returns false if a method is missing or differs. */
     private boolean find(byte[] b, int poolEnd, Places places) {
         int count = 0;
         int at = poolEnd + MEMBER_HEAD + 2 * u2(b, poolEnd + 6); // flags, this, super and number of interfaces are 8 bytes, too

@@ -5,7 +5,10 @@ import java.util.Map;
 
 /** The questions that the client has not answered yet. */
 final class Questions {
-    /** If more classes than this are being loaded at once, the others are loaded unwoven and are woven afterwards. */
+    /**
+     * If more classes than this are being loaded at once, the further classes are loaded unwoven and are woven
+     * afterwards.
+     */
     private static final int MAX_OPEN = 4096;
 
     private final Map<Integer, Question> open = new HashMap<Integer, Question>();

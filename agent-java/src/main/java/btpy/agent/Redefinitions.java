@@ -11,7 +11,7 @@ import java.util.List;
  *
  * <p>Before JDK 20 the JVM forgets that code. It keeps the class file from before the first change of a transformer,
  * and starts every later retransformation from it (JDK-7124710). So the redefined class file is stored here, for all
- * sessions. It replaces the outdated class file whenever the JVM shows the outdated one.
+ * sessions. Whenever the JVM shows the outdated class file, the stored one replaces it.
  */
 final class Redefinitions {
     private static final String INSTRUMENTATION = "sun.instrument.InstrumentationImpl";

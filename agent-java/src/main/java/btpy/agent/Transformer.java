@@ -46,8 +46,8 @@ class Transformer implements ClassFileTransformer {
     private final boolean keeps;
 
     /**
-     * Whether a thread of the agent has loaded a class, for example while linking or verifying another. The class may
-     * match.
+     * Whether a thread of the agent has loaded a class, for example while linking or verifying another class. The class
+     * may match.
      */
     private volatile boolean passed;
 
@@ -64,7 +64,7 @@ class Transformer implements ClassFileTransformer {
 
     /**
      * The nanoseconds that the retransforming thread has waited for the client. Only this thread uses this field and
-     * the next two.
+     * the next two fields.
      */
     private long waitedNanos;
 
@@ -204,7 +204,7 @@ class Transformer implements ClassFileTransformer {
     }
 
     /**
-     * Returns the name of a class that its loader defines without one ({@code defineClass(null, …)}), or null if the
+     * Returns the name of a class that its loader defines without a name ({@code defineClass(null, …)}), or null if the
      * class must not be changed. Java 8 presents its anonymous classes in the same way, and cannot restore them.
      */
     private static String nameOf(byte[] bytes) {

@@ -64,7 +64,7 @@ public final class Aggregation {
     private final int capacity;
     private final int limit;
     private final int indexBits;
-    /** The current table, then the flushed ones, newest first. */
+    /** The current table, then the flushed tables, newest first. */
     private volatile KeyTable[] tables;
     private volatile ProbeCounter[] tallies = new ProbeCounter[0];
     private volatile Skips[] skips = {};
@@ -154,7 +154,7 @@ public final class Aggregation {
         return sum;
     }
 
-    /** From now on a new key replaces another one if the map is full. */
+    /** From now on a new key replaces another key if the map is full. */
     void evict() {
         evicts = shape.keys > 0;
     }

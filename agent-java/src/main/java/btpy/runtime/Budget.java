@@ -9,12 +9,12 @@ import java.util.ArrayDeque;
  * allowance, and subtracts the cost of the firings. The allowance is at most the share of half a second. A session
  * begins with the share of ten seconds, because the first firings are interpreted and load classes. The rest of this
  * allowance is dropped after two seconds, so that a probe that becomes hot later cannot use it. Between two looks the
- * firings themselves subtract their costs from the allowance ({@link #pays}). A firing that finds it empty restrains
- * its probe at once. The event thread decides the next steps: it lets a probe that makes records make fewer of them,
- * and repeatedly halves the number of hits for which any other probe fires. The budget disables a probe whose skipped
- * hits alone cost too much, or whose firings cost no more than skipped hits. If even the hits of the disabled probe
- * would cost too much (its handler asks whether the probe is enabled, and woven code may read the clock before), the
- * budget tells the client to take the probe out.
+ * firings themselves subtract their costs from the allowance ({@link #pays}). A firing that finds the allowance empty
+ * restrains its probe at once. The event thread decides the next steps: it lets a probe that makes records make fewer
+ * of them, and repeatedly halves the number of hits for which any other probe fires. The budget disables a probe whose
+ * skipped hits alone cost too much, or whose firings cost no more than skipped hits. If even the hits of the disabled
+ * probe would cost too much (its handler asks whether the probe is enabled, and woven code may read the clock before),
+ * the budget tells the client to take the probe out.
  *
  * <p>If the probes take less than half of their share for a while, and would not take more than the share without the
  * last restraint, the budget undoes this restraint by one step: a disabled probe returns with few hits that fire, then
@@ -42,7 +42,10 @@ final class Budget {
     private static final double ALLOWANCE_NANOS = 0.5e9;
     private static final double FIRST_ALLOWANCE_NANOS = 10e9;
     private static final long FIRST_NANOS = 2_000_000_000L;
-    /** The part of its share that the budget aims for after a restraint, and the part below which it loosens one. */
+    /**
+     * The part of its share that the budget aims for after a restraint, and the part below which it loosens a
+     * restraint.
+     */
     private static final double AIM = 0.8;
     private static final double CALM = 0.5;
     /** A probe that takes this many times its share is sampled at once, even if it prints. */
@@ -74,7 +77,7 @@ final class Budget {
     private long loosenedNanos;
     private long trial = FIRST_TRIAL_NANOS;
     private volatile boolean holdsBack;
-    /** The ns that firings may take until the next look. Paying threads change it in place. */
+    /** The ns that firings may take until the next look. Firing threads change the number in place. */
     private volatile long purse = UNBOUNDED;
     private long purseBefore;
     /** The ratio of the taken time to the share when a printing probe last restrained itself. */
@@ -104,11 +107,11 @@ final class Budget {
     }
 
     /**
-     * Pays for a firing, on the firing thread.
+     * Subtracts the cost of a firing from the allowance, on the firing thread.
      *
-     * @param nanos the known cost of the firing, and of the untimed firings before it @param paid the amount that the
-     * same probe paid since the last look @return false if the allowance is empty and the probe has used more than a
-     * small part of it
+     * @param nanos the known cost of the firing, and of the untimed firings before it
+     * @param paid the amount that was subtracted for the same probe since the last look
+     * @return false if the allowance is empty and the probe has used more than a small part of it
      */
     boolean pays(long nanos, long paid) {
         return MEMORY.getAndAddLong(this, PURSE, -nanos) >= nanos || paid < share * LOOK_NANOS / 2;
@@ -210,7 +213,7 @@ final class Budget {
         }
     }
 
-    /** Makes this the most recent restraint. */
+    /** Makes the restraint of this probe the most recent one. */
     private void setLatest(Probe probe, long now) {
         changedNanos = now;
         hurries = true;
@@ -251,7 +254,7 @@ final class Budget {
         return allowedNanos * (1 + Math.min(TOLERANCE, TOLERANCE_OF_CORE / share));
     }
 
-    /** Disables a probe. The client is told to take it out if its hits still cost too much. */
+    /** Disables a probe. The client is told to take the probe out if its hits still cost too much. */
     private void disable(Probe probe, double hits, double allowedNanos) {
         double entryNanos = hits * Probe.DISABLED_NANOS;
         double readingNanos = hits * probe.disabledNanos();

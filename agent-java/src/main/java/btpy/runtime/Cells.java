@@ -105,7 +105,7 @@ class Cells {
     }
 
     /**
-     * Adds a sample to three cells: the number n, then a sum, minimum or maximum of integral samples, and the same of
+     * Adds a sample to three cells: the number n, then a sum, minimum or maximum of integral samples, and the same for
      * floating samples. The sample is counted last, so that a firing that is interrupted here counts as an error and
      * not as a sample.
      */
@@ -154,7 +154,7 @@ class Cells {
         long takenSum;
         long value;
         do {
-            takenSum = MEMORY.getLongVolatile(cells, offset); // first, because the sum already includes the taken part
+            takenSum = MEMORY.getLongVolatile(cells, offset); // read first, because the sum includes the taken part
             value = MEMORY.getLongVolatile(cells, Memory.LONG_BASE + 8L * index);
         } while (take && !MEMORY.compareAndSetLong(cells, offset, takenSum, value));
         return value - takenSum;

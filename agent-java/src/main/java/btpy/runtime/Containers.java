@@ -24,7 +24,7 @@ final class Containers {
         SPARSE_SET,
         /** {@code a}: Object[] of alternating keys and values with empty places, {@code b}: int size. */
         SPARSE_MAP,
-        /** {@code a}, {@code b}: the elements themselves; empty ones are the JDK's marker. */
+        /** {@code a}, {@code b}: the elements themselves; empty places hold the JDK's marker. */
         FIELDS,
         /** {@code a}: key, {@code b}: value. */
         ENTRY,
@@ -116,7 +116,9 @@ final class Containers {
         return null;
     }
 
-    /** The number of elements or pairs; −1 if the class is unknown, or if its fields differ from the expected ones. */
+    /**
+     * The number of elements or pairs; −1 if the class is unknown, or if its fields differ from the expected fields.
+     */
     static int size(Object o) {
         Layout layout = Layouts.of(o);
         if (layout.shape == null) {
@@ -367,8 +369,8 @@ final class Containers {
     }
 
     /**
-     * Whether it is an element: {@code ImmutableCollections} fills the second place of a one-element list with a
-     * marker, null or a plain object.
+     * Whether the object is an element: {@code ImmutableCollections} fills the second place of a one-element list with
+     * a marker, null or a plain object.
      */
     private static boolean isElement(Object element, Layout layout) {
         return layout.shape.fields.length == 1 || element != null && element.getClass() != Object.class;

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 import java.lang.ref.WeakReference;
 
-/** The warnings of a session about contexts that it could not read; each comes once. */
+/** The warnings of a session about contexts that it could not read; each is given once. */
 final class ContextWarnings {
     private static final int MAX_TYPES = 16;
     private static final String CANNOT_READ = "btpy cannot read ";

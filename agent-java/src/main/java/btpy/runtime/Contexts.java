@@ -23,7 +23,7 @@ public final class Contexts {
     private static volatile LoggingLibrary[] logs = NO_LOGS;
     private static volatile boolean searched;
 
-    /** Names of loaded classes without the field that btpy reads: another version of the library. */
+    /** Names of loaded classes that lack the field that btpy reads, because the library has another version. */
     private static volatile String unreadableTrace;
     private static volatile String unreadableLog;
 

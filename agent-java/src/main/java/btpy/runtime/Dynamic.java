@@ -406,7 +406,7 @@ public final class Dynamic {
 
     /**
      * Whether the name of the object's class, a superclass or an interface matches the pattern: a binary name, a name
-     * without package (any package), or a glob ({@code *} within a segment, {@code **} across, {@code ?} one
+     * without package (any package), or a glob ({@code *} within a segment, {@code **} across segments, {@code ?} one
      * character). A leading {@code +} has no further meaning. Null is an instance of nothing.
      */
     public static boolean instanceOf(Object o, String pattern) {

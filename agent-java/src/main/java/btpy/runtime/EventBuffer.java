@@ -174,8 +174,8 @@ final class EventBuffer {
     }
 
     /**
-     * Tries again, also in other rings. This is separate from {@link #claim}, because that must be small enough to be
-     * compiled into woven code, and nearly always succeeds at the first try.
+     * Tries again, also in other rings. This is separate from {@link #claim}, because {@link #claim} must be small
+     * enough to be compiled into woven code, and nearly always succeeds at the first try.
      */
     @DontInline
     private long claimElsewhere(int index, int size, int probe, long flags) {
@@ -300,7 +300,7 @@ final class EventBuffer {
         }
     }
 
-    /** Finds the rings that have a record, and its time. */
+    /** Finds the rings that have a record, and the time of the record. */
     private int enter(Sink sink, long now) {
         int count = 0;
         for (int i = 0; i < rings.length; i++) {

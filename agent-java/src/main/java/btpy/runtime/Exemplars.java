@@ -57,7 +57,10 @@ final class Exemplars {
         return number;
     }
 
-    /** Stores the exemplar unless the place has one. @return whether memory was allocated, because it is the first one */
+    /**
+     * Stores the exemplar unless the place has one. @return whether memory was allocated, because it is the first
+     * exemplar of the entry
+     */
     static boolean add(Entry entry, int place, long[] exemplar) {
         boolean isFirst = entry.exemplars == null
                 && MEMORY.compareAndSetReference(entry, EXEMPLARS, null, new Object[PLACES]);

@@ -1,7 +1,7 @@
 package btpy.runtime;
 
 /**
- * The run of a flow that one thread currently does, and the runs that are current again when methods end. Only that
+ * The run of a flow that one thread currently executes, and the runs that are current again when methods end. Only that
  * thread uses it.
  */
 final class FlowStack extends OwnedByThread {

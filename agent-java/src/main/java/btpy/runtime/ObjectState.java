@@ -16,7 +16,7 @@ final class ObjectState extends WeakReference<Object> {
     final int hash;
     /** Null until a script sets a variable. */
     private SharedValues values;
-    /** Stands for the flow to which the object belongs; null: none. */
+    /** The run that represents the flow to which the object belongs; null: the object belongs to no flow. */
     private volatile Run keptRun;
     /** Whether the table has removed this state, so that nothing may be added. */
     private boolean isClosed;
@@ -54,7 +54,7 @@ final class ObjectState extends WeakReference<Object> {
         return keptRun;
     }
 
-    /** @return false if the table has removed this */
+    /** @return false if the table has removed this state */
     synchronized boolean keep(Run run) {
         if (isClosed) {
             return false;
@@ -63,7 +63,7 @@ final class ObjectState extends WeakReference<Object> {
         return true;
     }
 
-    /** Adds a run of a flow, or counts it as missing. @return false if the table has removed this */
+    /** Adds a run of a flow, or counts it as missing. @return false if the table has removed this state */
     synchronized boolean add(Run run, ObjectStates table) {
         if (isClosed) {
             return false;

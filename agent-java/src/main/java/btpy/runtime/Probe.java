@@ -182,7 +182,10 @@ final class Probe {
      * may be lost, so the numbers are approximate.
      */
     private long price = UNKNOWN_NANOS << Costs.FRACTION;
-    /** Since the last look of the event thread: the ns that firings paid, and the number of timed firings. */
+    /**
+     * Since the last look of the event thread: the ns that firings took from the allowance, and the number of timed
+     * firings.
+     */
     private long paid;
     private int timings;
     private volatile boolean printsLess;
@@ -461,7 +464,7 @@ final class Probe {
     }
 
 
-    /** Counts a hit whose predicate takes time. Approximate: concurrent updates may be lost. */
+    /** Counts a hit whose predicate takes time. The count is approximate, because concurrent updates may be lost. */
     long test() {
         int weight = weight();
         if (weight == 0) {
@@ -484,7 +487,7 @@ final class Probe {
 
     /**
      * Counts false predicates, up to a limit, so that a user who sees no firings can learn why. Further hits only read
-     * a number that does not change. Approximate: concurrent updates may be lost.
+     * a number that does not change. The count is approximate, because concurrent updates may be lost.
      */
     void countFalse() {
         if (falsePredicates < MOST_UNTRUE) {
@@ -539,7 +542,10 @@ final class Probe {
         }
     }
 
-    /** Makes half as many hits fire, at the first call and after every few more. The event thread then decides how to continue. */
+    /**
+     * Makes half as many hits fire, at the first call and after every few further calls. The event thread then decides
+     * how to continue.
+     */
     @DontInline
     private void stop() {
         double nanos = price / (double) (1 << Costs.FRACTION);

@@ -676,8 +676,8 @@ public final class Session {
     }
 
     /**
-     * Sets the limits: all firings, firings a second, ns until the probe is disabled, and failures until then; 0: no
-     * limit.
+     * Sets the limits: all firings, firings a second, ns until the probe is disabled, and failures until it is
+     * disabled; 0: no limit.
      */
     public void limit(int id, long firings, long perSecond, long nanos, long failures) {
         Probe probe = probe(id);
@@ -687,7 +687,7 @@ public final class Session {
         }
     }
 
-    /** Sets the limits except the failures, and counts from now on. @return false if there is no such probe */
+    /** Sets the limits except the failures, and begins to count for them. @return false if there is no such probe */
     public boolean limit(int id, long firings, long perSecond, long nanos) {
         Probe probe = probe(id);
         if (probe != null) {
@@ -743,7 +743,7 @@ public final class Session {
         }
     }
 
-    /** The number of probes, and the number of enabled ones. */
+    /** The number of probes, and the number of enabled probes. */
     public int[] probeCounts() {
         int all = 0;
         int enabledCount = 0;

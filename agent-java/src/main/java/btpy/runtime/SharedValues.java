@@ -15,7 +15,7 @@ public final class SharedValues {
     private static final long REFERENCES = MEMORY.fieldOffset(SharedValues.class, "references");
     private static final long MORE = MEMORY.fieldOffset(SharedValues.class, "more");
 
-    /** The variables {@code first} to {@code end - 1}; those of later scripts are in {@code more}. */
+    /** The variables {@code first} to {@code end - 1}; the variables of later scripts are in {@code more}. */
     private final int first;
     private final int end;
     private SharedValues more;

@@ -48,7 +48,7 @@ public final class Spans {
         return begin(site, probe, false);
     }
 
-    /** Ends a span of {@link #enter}, even where spans above have not ended. */
+    /** Ends a span of {@link #enter}, even if spans above it have not ended. */
     public static void leave(int site, int probe, Object token) {
         Session session = Session.of(site);
         if (session != null && session.spans != null && token instanceof OpenSpan) {

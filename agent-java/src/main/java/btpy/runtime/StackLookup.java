@@ -5,7 +5,8 @@ package btpy.runtime;
  * class for each frame, without names. Walking the frames takes several times as long.
  *
  * <p>HotSpot's {@code backtrace} is an array of short[] numbers of methods, int[] bytecode indexes (upper half) and
- * versions of the method, Object[] classes, and at 4 the next array, of 32 frames each. Other forms are not used.
+ * versions of the method, Object[] classes, and at 4 the next array, of 32 frames each. A {@code backtrace} of another
+ * form is not used.
  *
  * <p>A trace is stored with as many frames as determine the result. A stored trace keeps the classes of its frames
  * loaded, so all traces are forgotten every few seconds. Concurrent threads may overwrite each other's traces.

@@ -61,7 +61,7 @@ final class Substitutes {
     /**
      * Returns the number of {@code owner#name(types)} for {@link #call}.
      *
-     * @throws IllegalArgumentException if it has no substitute
+     * @throws IllegalArgumentException if the method has no substitute
      */
     static int number(String method) {
         String name = method.substring(method.indexOf('#') + 1, method.indexOf('('));
