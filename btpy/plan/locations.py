@@ -174,8 +174,8 @@ def _catches(of: MethodOperations) -> Iterator[Place]:
 
 
 def live_variables(of: MethodOperations, at: int) -> tuple[tuple[Variable, ...], tuple[str, ...]]:
-    """The live local variables at a line, and the names of the others. Both lists are without ``this`` and in slot
-    order."""
+    """The live local variables at a line, and the names of the other variables. Both lists are without ``this`` and in
+    slot order."""
     rows = sorted(of.variables or (), key=lambda row: (row.slot, row.start))
     state = of.state(at)
     live: dict[str, Variable] = {}

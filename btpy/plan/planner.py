@@ -170,7 +170,7 @@ class Planner:
             for rule in self._rules
         }
         self._bound: dict[tuple[int, tuple[int, ...], Shape], BoundProbe | ScriptError]
-        # A copy, because a program that is only checked may have the same probe ids as the next one.
+        # A copy, because a program that is only checked may have the same probe ids as the next program.
         bound_earlier = (
             list(earlier._bound.items()) if earlier else []
         )  # copied in one operation, because another thread may add entries

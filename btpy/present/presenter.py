@@ -364,7 +364,7 @@ class Presenter:
         self._console.diagnostics([probe_error(error)])
 
     def show_remaining_errors(self) -> None:
-        """At the end, shows the errors that were not shown before, and the totals of the others."""
+        """At the end, shows the errors that were not shown before, and the totals of the other errors."""
         for error, shown_before in self.errors.remaining():
             if not shown_before:
                 self._show_error(error)

@@ -59,7 +59,7 @@ class Summary:
 
     ``recorded``: the events are recorded and not shown. ``drawn``: the output in place of the events, such as "3
     trees"; empty: none.
-    ``maps_full``: samples dropped by map, ``maps_evicted``: keys that were replaced by others.
+    ``maps_full``: samples dropped by map, ``maps_evicted``: keys that were replaced by other keys.
     """
 
     reports: tuple[ProbeReport, ...]
@@ -222,7 +222,8 @@ def status(
 
 def accounts(reports: Sequence[ProbeReport], *, all_: bool = False) -> list[str]:
     """``quote: 12 fired · 88 skipped`` for each probe with hits of more than one kind, or with ``all_`` for every probe
-    that was hit; ``silent`` explains the others. If two probes have one name, the later has replaced the other."""
+    that was hit; ``silent`` explains the other probes. If two probes have one name, the later has replaced the
+    other."""
     lines = []
     last = {report.probe: report for report in reports}
     for report in reports:

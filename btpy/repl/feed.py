@@ -1,4 +1,4 @@
-"""The results of the target: shows events above the prompt, no more than a person can read, and counts all."""
+"""The results of the target: shows events above the prompt, no more than a person can read, and counts all of them."""
 
 from __future__ import annotations
 

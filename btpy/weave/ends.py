@@ -101,7 +101,7 @@ class Ends:
     include.
 
     ``exits``: variables for the advice at the exits. ``exception``: a variable for the exception, inside a block.
-    ``limit``: the first local variable after all of these.
+    ``limit``: the first local variable after all of these variables.
     """
 
     def __init__(

@@ -76,8 +76,8 @@ SECRET = "secret-"
 """The prefix of the file whose name carries the secret; the hexadecimal digits follow."""
 
 MAX_CONNECTIONS = 16
-"""The largest number of handshakes at a time. A further connection ends the oldest one. One of them belongs to the
-agent, the others to strangers."""
+"""The largest number of handshakes at a time. A further connection ends the oldest handshake. One handshake belongs to
+the agent, the others to strangers."""
 
 BACKLOG = 128
 """Connections that the kernel keeps until the listener accepts them."""

@@ -62,7 +62,8 @@ final class Outbox implements Runnable {
     }
 
     /**
-     * Like {@link #post}, but it wakes no thread: the message goes with the next one, or at the next {@link #wake}.
+     * Like {@link #post}, but it wakes no thread: the message is sent with the next message, or at the next {@link
+     * #wake}.
      */
     void put(Frame frame) {
         Node node = new Node(frame, null);

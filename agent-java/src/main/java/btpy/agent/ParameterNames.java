@@ -147,7 +147,7 @@ final class ParameterNames {
         return 1;
     }
 
-    /** JVMS §4.3.2. Before JDK 12, Java gives a name only through an array of length 0. */
+    /** The descriptor of a type (JVMS §4.3.2). Before JDK 12, Java gives it only in the name of an array class. */
     private static String descriptor(Class<?> type) {
         String array = java.lang.reflect.Array.newInstance(type == void.class ? Void.class : type, 0).getClass().getName();
         return type == void.class ? "V" : array.substring(1).replace('.', '/');

@@ -39,7 +39,7 @@ final class Redefinitions {
     /**
      * Returns the class file that a woven class really has, when a transformer is shown {@code shownFile} in this
      * thread. It is the same array unless the JVM has forgotten a redefinition. If there are several sessions, only the
-     * session with the first transformer may call this, because the JVM shows woven code to the others.
+     * session with the first transformer may call this, because the JVM shows woven code to the other sessions.
      *
      * @param hash fingerprint of {@code shownFile}
      * @param latestHash fingerprint of the class file that was shown before

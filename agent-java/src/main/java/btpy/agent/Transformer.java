@@ -22,8 +22,8 @@ import java.util.Arrays;
  * that are already loaded, see {@link Warmup}.
  *
  * <p>To put a class back, the session retransforms it once more while this transformer, still at its position among the
- * others, changes nothing. The JVM then shows the transformer the same bytes as if it had never changed the class. The
- * session compares these bytes with the bytes that the JVM showed before.
+ * transformers, changes nothing. The JVM then shows the transformer the same bytes as if it had never changed the
+ * class. The session compares these bytes with the bytes that the JVM showed before.
  *
  * <p>Some JVMs show a loaded class without its MethodParameters. The transformer restores these attributes first
  * ({@link ParameterNames}). It hashes the class file with the attributes, the client weaves this file, and a class that

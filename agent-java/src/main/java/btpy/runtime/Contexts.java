@@ -31,7 +31,7 @@ public final class Contexts {
 
     // Handlers call the methods below.
 
-    /** The trace of the current span, 32 hexadecimal digits; null: this thread has none. */
+    /** The trace of the current span, 32 hexadecimal digits; null if this thread has no span. */
     public static String traceId(Session session, int probe, int at) {
         TraceLibrary[] libraries = traces;
         for (TraceLibrary library : libraries) {
@@ -43,7 +43,7 @@ public final class Contexts {
         return noTrace(libraries, session, probe, at);
     }
 
-    /** The current span, 16 hexadecimal digits; null: this thread has none. */
+    /** The current span, 16 hexadecimal digits; null if this thread has no span. */
     public static String spanId(Session session, int probe, int at) {
         TraceLibrary[] libraries = traces;
         for (TraceLibrary library : libraries) {
@@ -55,7 +55,7 @@ public final class Contexts {
         return noTrace(libraries, session, probe, at);
     }
 
-    /** The flags of the current span (W3C Trace Context), a Long; null: this thread has none. */
+    /** The flags of the current span (W3C Trace Context), a Long; null if this thread has no span. */
     public static Object traceFlags(Session session, int probe, int at) {
         TraceLibrary[] libraries = traces;
         for (TraceLibrary library : libraries) {
@@ -67,7 +67,7 @@ public final class Contexts {
         return noTrace(libraries, session, probe, at);
     }
 
-    /** The value of a key of the current baggage; null: there is none. */
+    /** The value of a key of the current baggage; null if there is no value. */
     public static String baggage(Session session, String key, int probe, int at) {
         TraceLibrary[] libraries = traces;
         for (TraceLibrary library : libraries) {
@@ -79,7 +79,7 @@ public final class Contexts {
         return noTrace(libraries, session, probe, at);
     }
 
-    /** The value of a key of the diagnostic context; null: there is none. */
+    /** The value of a key of the diagnostic context; null if there is no value. */
     public static String mdc(Session session, String key, int probe, int at) {
         LoggingLibrary[] libraries = logs;
         for (LoggingLibrary library : libraries) {

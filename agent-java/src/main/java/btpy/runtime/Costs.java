@@ -7,8 +7,8 @@ package btpy.runtime;
  * <p>Durations are counted in buckets, which are an eighth wide. The time of a reading of the clock is subtracted. The
  * time of entering the handler, which cannot be timed from inside, is added. If a firing takes less than the resolution
  * of the clock, a run of repetitions is timed, and their mean counts as one duration. A duration has the weight of all
- * firings since the last timed one. Otherwise slow firings would count too much in a probe that becomes hot: while it
- * fires rarely and slowly, a large part of its firings is timed; later, only a small part. A duration in which the
+ * firings since the last timed firing. Otherwise slow firings would count too much in a probe that becomes hot: while
+ * it fires rarely and slowly, a large part of its firings is timed; later, only a small part. A duration in which the
  * scheduler or the JVM stopped the thread says nothing about the probe. So durations above four times the 99th
  * percentile count as that value.
  */

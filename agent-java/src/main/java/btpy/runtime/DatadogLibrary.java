@@ -67,7 +67,10 @@ final class DatadogLibrary extends TraceLibrary {
         return stacks instanceof ThreadLocal ? ThreadLocals.get((ThreadLocal<?>) stacks) : null;
     }
 
-    /** The span of a context; the context itself if it is a span, or of an unknown class; null: it has none. */
+    /**
+     * The span of a context; the context itself if it is a span, or of an unknown class; null if the context has no
+     * span.
+     */
     private Object span(Object context) {
         Object single = value.read(context);
         if (single != KnownField.UNKNOWN) {

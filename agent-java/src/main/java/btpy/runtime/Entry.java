@@ -26,11 +26,11 @@ final class Entry extends Cells {
     /** Whether the value was set, and not only added to. Such a value cannot be merged from parts. */
     volatile boolean assigned;
     /**
-     * The {@link Weights} of samples that represent several hits, allocated for the first one. Code changes it with
-     * atomic operations at its field offset.
+     * The {@link Weights} of samples that represent several hits, allocated for the first such sample. Code changes it
+     * with atomic operations at its field offset.
      */
     long[] weights;
-    /** The {@link Exemplars} by place, allocated for the first one. Code changes it with atomic operations. */
+    /** The {@link Exemplars} by place, allocated for the first exemplar. Code changes it with atomic operations. */
     Object[] exemplars;
     /** The serial number of the newest entry when this entry was last used; only in a map that evicts. */
     long lastUse;

@@ -16,8 +16,8 @@ import jdk.internal.vm.annotation.DontInline;
  * bytes claimed:32, including this word}. All free memory is zero, so 0 means claimed and not yet marked.
  *
  * <p>A writer that never commits (after a stack overflow, or because its thread was stopped) would block its ring.
- * After {@link #STALL_NANOS} the event thread closes the ring, replaces it by a new one, and reads all committed
- * records of the old one. Records that are not committed are counted as stalled. A late writer either still has the
+ * After {@link #STALL_NANOS} the event thread closes the ring, replaces it by a new ring, and reads all committed
+ * records of the old ring. Records that are not committed are counted as stalled. A late writer either still has the
  * array of the old ring, which is not read any more, or learns from the generation in its cursor that the ring was
  * replaced.
  */

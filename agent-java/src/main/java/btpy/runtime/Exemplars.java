@@ -58,8 +58,8 @@ final class Exemplars {
     }
 
     /**
-     * Stores the exemplar unless the place has one. @return whether memory was allocated, because it is the first
-     * exemplar of the entry
+     * Stores the exemplar, unless the place already has an exemplar. @return whether memory was allocated, because it
+     * is the first exemplar of the entry
      */
     static boolean add(Entry entry, int place, long[] exemplar) {
         boolean isFirst = entry.exemplars == null

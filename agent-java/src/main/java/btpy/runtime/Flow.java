@@ -14,7 +14,7 @@ final class Flow {
     private static final Object[] NO_RUNS = {};
 
     final long id;
-    /** The number of the flow in which this flow began; 0: none. */
+    /** The number of the flow in which this flow began; 0: it began in no flow. */
     final long parent;
     final long began = System.nanoTime();
     /** The flow in which this flow began, if it is not too deep. */

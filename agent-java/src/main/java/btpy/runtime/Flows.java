@@ -153,19 +153,19 @@ public final class Flows {
         }
     }
 
-    /** The number of the current flow; null: there is none. */
+    /** The number of the current flow; null if there is no flow. */
     public static Object id(Session session) {
         Flow flow = current(session);
         return flow == null ? null : Long.valueOf(flow.id);
     }
 
-    /** The number of the flow in which the current one began; null: there is none. */
+    /** The number of the flow in which the current flow began; null if there is no such flow. */
     public static Object parent(Session session) {
         Flow flow = current(session);
         return flow == null || flow.parent == 0 ? null : Long.valueOf(flow.parent);
     }
 
-    /** The time since the current flow began in ns; null: there is none. */
+    /** The time in ns since the current flow began; null if there is no flow. */
     public static Object elapsed(Session session) {
         Flow flow = current(session);
         return flow == null ? null : Long.valueOf(System.nanoTime() - flow.began);
@@ -181,7 +181,7 @@ public final class Flows {
         return current(session) == null;
     }
 
-    /** The variables of the innermost flow that has this variable; null: there is none. */
+    /** The variables of the innermost flow that has this variable; null if no flow has it. */
     public static SharedValues now(Session session, int variable) {
         for (Flow flow = current(session); flow != null; flow = flow.outer) {
             if (SharedValues.has(flow.values, variable)) {
@@ -191,7 +191,7 @@ public final class Flows {
         return null;
     }
 
-    /** The variables of the current flow; null: there is none. */
+    /** The variables of the current flow; null if there is no flow. */
     public static SharedValues toChange(Session session, int variables) {
         Flow flow = current(session);
         if (flow == null) {

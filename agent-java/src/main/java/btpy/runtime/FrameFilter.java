@@ -7,7 +7,7 @@ import java.util.Arrays;
  * after {@code !} keeps frames that the other globs would skip.
  *
  * <p>Most globs name a package and end with a star. They are stored as prefixes, in a sorted array in which no prefix
- * begins with another one, so that one binary search decides. The other globs are tried one by one.
+ * begins with another prefix, so that one binary search decides. The other globs are tried one by one.
  */
 final class FrameFilter {
     final String globs;

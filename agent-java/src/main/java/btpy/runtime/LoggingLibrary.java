@@ -50,7 +50,7 @@ final class LoggingLibrary {
         return adapter == null ? null : new LoggingLibrary(adapter);
     }
 
-    /** The value that this thread has under the key; null: none. */
+    /** The value that this thread has under the key; null if it has no value. */
     String value(Session session, String key, int probe, int at) {
         Object adapter = this.adapter.read();
         if (adapter == null) {

@@ -158,8 +158,8 @@ final class MapShape {
     }
 
     /**
-     * Returns the bucket of a sample. Bucket 0 is below all others, and contains samples that are not a number. The
-     * last bucket is above all others.
+     * Returns the bucket of a sample. Bucket 0 is below all other buckets, and also contains samples that are not a
+     * number. The last bucket is above all other buckets.
      */
     int linearBucketOf(double sample) {
         double at = (sample - low) / step;

@@ -13,7 +13,7 @@ import java.lang.ref.ReferenceQueue;
  * collection.
  */
 public final class ObjectStates {
-    /** The largest number of objects, plus the flows that wait with an object after its first one. */
+    /** The largest number of objects, plus the flows that wait with an object, except the first flow of each object. */
     static final int MAX_PLACES = 65_536;
 
     private static final Memory MEMORY = Memory.instance();
@@ -113,7 +113,7 @@ public final class ObjectStates {
         }
     }
 
-    /** Returns the run that the last {@link #keep} has stored; null: none. */
+    /** Returns the run that the last {@link #keep} has stored; null if there is no such run. */
     static Run keptRun(Session session, Object object) {
         ObjectState state = find(session, object);
         return state == null ? null : state.keptRun();

@@ -18,7 +18,7 @@ final class OpenTelemetryLibrary extends TraceLibrary {
     /** The largest number of keys and values that are read of a context, or of baggage. */
     private static final int MOST_ENTRIES = 256;
 
-    /** A span of an application may wrap a span of an agent, which may wrap another one. */
+    /** A span of an application may wrap a span of an agent, which may wrap another span. */
     private static final int MOST_SPANS = 4;
 
     private final KnownField entries = new KnownField("io.opentelemetry.context.ArrayBasedContext", "entries");

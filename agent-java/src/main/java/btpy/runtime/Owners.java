@@ -1,6 +1,6 @@
 package btpy.runtime;
 
-/** Reads owners from fields: the class loaders of objects, the threads of locks, and the states of threads. */
+/** Reads from fields the class loaders of objects, the owners of locks, and the states of threads. */
 public final class Owners {
     private static final Memory MEMORY = Memory.instance();
     private static final long STATUS_11 = MEMORY.fieldOffset(Thread.class, "threadStatus");

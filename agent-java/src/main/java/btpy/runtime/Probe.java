@@ -154,7 +154,7 @@ final class Probe {
     private int wayIn;
     /**
      * Chooses the hits that fire while the budget lets only some fire; null if all fire. A probe with a sampler of the
-     * user has none.
+     * user has no adaptive sampler.
      */
     private volatile AdaptiveSampler adaptive;
     /**

@@ -192,7 +192,7 @@ public final class Session {
 
     /**
      * Sets the counts of the JIT warm-up. No session has slot 0, so the JIT warm-up runs the fast paths with probe 0 of
-     * that slot; null ends it.
+     * that slot. If {@code counts} is null, the warm-up ends.
      */
     static void warmUp(long[] counts) {
         TALLIES[0] = counts == null ? NO_TALLIES : new long[][] {counts};

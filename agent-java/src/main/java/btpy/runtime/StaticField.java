@@ -16,7 +16,10 @@ final class StaticField extends WeakReference<Class<?>> {
         this.offset = offset;
     }
 
-    /** The first of these fields that the class has and that holds a reference; null: it has none. May load classes. */
+    /**
+     * The first of these fields that the class has and that holds a reference; null if there is no such field. May load
+     * classes.
+     */
     static StaticField of(Class<?> type, String... names) {
         Field[] fields;
         try {
