@@ -160,8 +160,8 @@ class RefusalReason(Enum):
     """The reason why code is not woven. The value is the stable diagnostic code."""
 
     NO_CODE = "BT331"  # native or abstract
-    TOO_LARGE = "BT332"  # the method would pass 65 535 bytes
-    POOL_FULL = "BT333"  # the constant pool would pass 65 535 entries
+    TOO_LARGE = "BT332"  # the method would exceed 65 535 bytes
+    POOL_FULL = "BT333"  # the constant pool would exceed 65 535 entries
     MALFORMED = "BT334"  # the class file breaks JVMS §4
     NO_SUPER_CALL = "BT335"  # a constructor with a returning path on which `this` is never initialised
     LOADER = "BT336"  # the class's loader does not see the run-time classes

@@ -41,7 +41,7 @@ from btpy.present.probe_states import ProbeStates
 from btpy.present.rate_limit import ProbeRateLimit
 from btpy.present.report import Restoration, restraint_words, sampling_words
 
-_AS_USUAL = "as usual"  # the options of a map that is printed without options
+_AS_USUAL = "as usual"  # stands for the options of a map that is printed without options
 
 
 class Console(Protocol):

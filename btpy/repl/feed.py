@@ -181,7 +181,7 @@ class Feed:
         except BtpyError as error:
             self.has_gone(str(error))
             self._sum_up(float("inf"))
-            self._screen.warning(f"{self.gone}; the maps as last read and :last still work — :quit ends btpy")
+            self._screen.warning(f"{self.gone}; the last read maps and :last still work — :quit ends btpy")
         except Exception as error:
             self.has_gone(f"events cannot be shown any more: {type(error).__name__}: {error}")
             self._screen.warning(f"{self.gone}; this is a bug in btpy")

@@ -39,7 +39,7 @@ class Layout:
 def encode(message: Message) -> bytes:
     """The whole frame of a message: length, type, payload.
 
-    Raises ProtocolError when a value does not fit its field or the frame would pass MAX_FRAME.
+    Raises ProtocolError when a value does not fit its field or the frame would exceed MAX_FRAME.
     """
     kind: Any = type(message)
     frame = bytearray(5)
@@ -49,7 +49,7 @@ def encode(message: Message) -> bytes:
         raise ProtocolError(f"{kind.__name__} cannot be encoded: {error}") from None
     length = len(frame) - 4
     if length > MAX_FRAME:
-        raise ProtocolError(f"{kind.__name__} of {length} bytes passes the limit of {MAX_FRAME}")
+        raise ProtocolError(f"{kind.__name__} of {length} bytes exceeds the limit of {MAX_FRAME}")
     struct.pack_into(">IB", frame, 0, length, message.code)
     return bytes(frame)
 

@@ -423,7 +423,7 @@ def test_the_target_ends_by_itself() -> None:
         someone.enter(SELL)
         does(program, "sell 5")
         program.process.stdin.close()  # type: ignore[union-attr]
-        someone.wait_for("has ended; the maps as last read")
+        someone.wait_for("has ended; the last read maps")
         assert someone.enter("@sold").split("\n")[0] == "@sold[apple]  2"
         assert "is no probe" not in someone.enter(":probes")
         someone.enter(":quit")

@@ -6,8 +6,8 @@ import java.util.Arrays;
  * The current span, baggage and diagnostic context of the running thread, read from the fields of the libraries that keep them. No
  * code of the application runs and no class is initialised.
  *
- * <p>The agent looks for the classes of these libraries among the loaded ones when a probe needs them, and again when one of them is
- * loaded later. It refers to the classes weakly, for all sessions, until the last session ends.
+ * <p>The agent looks for the classes of these libraries among the loaded classes when a probe needs them, and again
+ * when such a class is loaded later. It refers to the classes weakly, for all sessions, until the last session ends.
  */
 public final class Contexts {
     private static final TraceLibrary[] NO_TRACES = {};

@@ -137,7 +137,7 @@ public final class Dynamic {
         return isDouble(require(a)) ? (Object) Double.valueOf(-toDouble(a)) : (Object) Long.valueOf(-toLong(a));
     }
 
-    /** {@code !} of a boolean, {@code ~} of an integer. */
+    /** Applies {@code !} to a boolean, or {@code ~} to an integer. */
     public static Object not(Object a) {
         return require(a) instanceof Boolean
                 ? (Object) Boolean.valueOf(!((Boolean) a).booleanValue())

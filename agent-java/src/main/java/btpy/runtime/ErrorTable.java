@@ -28,7 +28,7 @@ final class ErrorTable {
 
     private final Object[] failures = new Object[SIZE];
 
-    /** @param cause null if the kind is sufficient */
+    /** @param cause null if the kind alone describes the error */
     void count(int probe, int position, int kind, Throwable cause) {
         count(probe, position, kind, cause, 1);
     }

@@ -8,9 +8,9 @@ final class FlowStack extends OwnedByThread {
     private static final int MAX_DEPTH = 64;
 
     private Run currentRun;
-    /** The run that became current by the innermost change that ends with its method. */
+    /** The run that the latest {@link #push} made current. A push ends with a method, a {@link #replace} does not. */
     private Run enclosingRun;
-    /** For each depth, the earlier values of the two fields above. */
+    /** For each depth, the values of {@link #currentRun} and {@link #enclosingRun} before the push. */
     private Run[] savedRuns = new Run[8];
     private int depth;
 
