@@ -1,4 +1,4 @@
-"""The attach protocol of HotSpot, written again: these tests check the agent without btpy's client.
+"""The attach protocol of HotSpot, written again, because these tests check the agent without btpy's client.
 
 The JVM opens /tmp/.java_pid<pid> when it finds an attach file and gets SIGQUIT; a request is five strings, each ended
 by a zero byte: protocol version, command, three arguments.

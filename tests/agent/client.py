@@ -88,7 +88,9 @@ class Door:
 
 
 class Client:
-    """Past the handshake. ``unasked``: the messages for which no call waits; ``weaver`` answers CLASS_BYTES."""
+    """A client after the handshake. ``unasked``: the messages for which no call waits. ``weaver``: a function that
+    answers CLASS_BYTES.
+    """
 
     def __init__(self, connection: socket.socket, welcome: Welcome) -> None:
         self.connection = connection

@@ -59,7 +59,7 @@ BUSY_MS = [
     *(43, 131, 75, 104, 64, 174, 48, 93, 226, 59, 110, 37, 83, 162, 68, 129, 54, 153, 102, 40, 164, 85, 33, 92),
 ]
 """Stops of a busy server, on two cores with a load of 10; a stop alone takes 27 ms. The batches had between 4 and 256
-classes, which made little difference.
+classes, but their size made little difference.
 """
 
 

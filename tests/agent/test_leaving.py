@@ -135,7 +135,7 @@ def test_a_target_that_stands_still_beyond_the_lease_keeps_its_session(subject: 
         program.process.send_signal(signal.SIGSTOP)
         time.sleep(4.5)
         program.process.send_signal(signal.SIGCONT)
-        time.sleep(0.3)  # its threads run again during this time
+        time.sleep(0.3)  # gives the threads of the agent time to run again
         client.call(Pong, Ping)
         assert answer(program, "base") == "Base says woven!"
         client.detach()
@@ -273,7 +273,7 @@ def test_attaching_again_and_again_leaves_no_class_and_no_thread_more(subject: S
             client.close()
             agent_threads_end(program)
         assert len({agent_classes for _, agent_classes in counts[1:]}) == 1
-        # The JDK may load one of its classes late; if each attach loaded a class, there would be four more.
+        # The JDK may load a class of its own late. If each attach loaded a class, four classes would be added.
         assert counts[5][0] - counts[1][0] < 4
 
 

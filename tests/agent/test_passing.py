@@ -12,8 +12,8 @@ SOURCES = Path(__file__).parents[2] / "agent-java" / "src" / "main" / "java"
 
 
 def test_classes_that_load_unwoven_are_found_later(tmp_path: Path) -> None:
-    """The reasons: a thread of the agent loads the class, the transformer fails, as at the end of a stack, or too many
-    classes come at once.
+    """The reasons: a thread of the agent loads the class, the transformer fails (for example because the stack is
+    full), or too many classes load at once.
     """
     driver = Path(__file__).parent / "java" / "Passing.java"
     (tmp_path / "Build.java").write_text(

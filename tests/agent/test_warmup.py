@@ -7,15 +7,15 @@ from pathlib import Path
 
 JAVA = Path(__file__).parents[2] / "agent-java" / "src" / "main" / "java" / "btpy"
 LATER = {
-    "AgentThread",  # the agent's own threads
-    "InternalMemory",  # each JVM uses one of the two; Memory chooses
+    "AgentThread",  # the class of the agent's own threads
+    "InternalMemory",  # each JVM uses this class or SunMemory; Memory chooses
     "SunMemory",
     "InternalNames",
     "Jvm",  # loads the management classes, which a target should load only if necessary
     "Limits",
     "LockWaits",  # as Jvm
-    "MapContent",  # the agent's own threads
-    "JitWarmup",  # the event thread's own
+    "MapContent",  # used by the agent's own threads
+    "JitWarmup",  # used by the event thread only
     "ThreadSnapshots",  # as Jvm
     "WalkedFrames",  # Frames chooses
 }

@@ -135,7 +135,7 @@ def test_prewoven_methods_take_their_places_without_a_question(jdk: int, subject
     with subject(jdk) as program:
         client, witness = attach(program, jdk), attach(program, jdk)
         (base,) = client.ids("Subject$Base")
-        client.weave(base)  # unchanged, as the JVM shows it
+        client.weave(base)  # the answer is the bytes that the JVM shows, unchanged
         prewoven, class_bytes = counted_prewoven(client.asked[0].data, base, client.slot)
         witness.weaver = lambda question: question.data
         witness.weave(*witness.ids("Subject$Base"))  # from now on the witness sees the code of the client
@@ -276,7 +276,7 @@ def test_a_class_that_misses_the_deadline_is_loaded_as_it_is_and_woven_afterward
 def test_after_a_missed_deadline_no_thread_waits_until_the_client_answers_again(
     subject: Subject, attach: Attach
 ) -> None:
-    """The client does not answer, as when it is stopped. Without this limit the application would wait again for each
+    """The client does not answer, as if it were stopped. Without this limit the application would wait again for each
     of its classes.
     """
     with subject(17) as program:

@@ -29,7 +29,7 @@ def running(script: str, *names: str, fan_out: int = 10) -> Iterator[Hosts]:
 
 
 def until(connections: Hosts, kind: type, count: int = 1) -> list[Report]:
-    """Takes turns until ``count`` reports of that kind have come; returns all reports."""
+    """Calls ``turn`` until ``count`` reports of that kind have come; returns all reports."""
     reports: list[Report] = []
     deadline = time.monotonic() + PATIENCE
     while sum(isinstance(report, kind) for report in reports) < count:
@@ -117,7 +117,7 @@ exit 41
 
 
 def test_a_copy_of_btpy_arrives_whole_after_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client sends no sign of life between the steps and the copy. The user sees no message of the first
+    """The client sends no keep-alive message between the steps and the copy. The user sees no message of the first
     attempt."""
     pushing = Pushing("python3")
     monkeypatch.setattr(Pushing, "copy", Copy(b"first\nsecond\n", b"x" * 100_000))

@@ -61,7 +61,9 @@ def test_an_old_python_is_reported(copy: push.Copy, tmp_path: Path) -> None:
 
 
 def test_an_old_python_starts_a_newer_one(copy: push.Copy, tmp_path: Path) -> None:
-    """It starts a Python that works: some version managers have a program even for versions that are not installed."""
+    """The old Python looks for one that works, because some version managers have a program even for versions that are
+    not installed.
+    """
     for name, text in (
         ("python3.13", "exit 127"),
         ("python3.12", "case $4 in import*) ;; *) echo newer $*; cat;; esac"),
@@ -79,7 +81,7 @@ def test_an_old_python_starts_a_newer_one(copy: push.Copy, tmp_path: Path) -> No
 
 
 def unpacked(place: Path, data: bytes, digest: str, size: int) -> subprocess.CompletedProcess[bytes]:
-    """Runs the part of ``--push`` that works on the host; ``place`` is its private directory."""
+    """Runs the part of ``--push`` that works on the host; ``place`` is the private directory of btpy there."""
     code = (
         "import sys; from btpy.api import push_node; "
         f"push_node._private_directory = lambda: {str(place)!r}; print(push_node.unpack({digest!r}, {size}))"

@@ -24,7 +24,8 @@ TURNS, CHECKS = 101, 101
 
 @contextmanager
 def watched(script: str, *tasks: str, flags: tuple[str, ...] = (), java: tuple[str, ...] = ()) -> Iterator[Tracer]:
-    """Traces a workshop with the script. The tasks are done when the block begins, and btpy has left when it ends."""
+    """Traces a workshop with the script. The tasks are done when the block begins, and btpy has left after the block.
+    """
     with target(17, WORKSHOP, *tasks, classpath=[CLASSES], flags=java) as workshop:
         with tracing(workshop.pid, SAMPLES / f"{script}.bt", "--pending", *flags) as tracer:
             workshop.send()
@@ -105,7 +106,7 @@ def test_methods_of_classes_that_are_given() -> None:
 
 def test_methods_sampled() -> None:
     entered = maps("all_methods_sampled", "turn")["entered"]
-    assert entered["turn"] == 100  # 20 of 101, each for five
+    assert entered["turn"] == 100  # 20 of 101 calls fired, and each counts for five
 
 
 @pytest.mark.parametrize("level", [0, 2])
@@ -131,7 +132,7 @@ def test_classes_that_are_loaded() -> None:
     late = [line for line in lines if line.startswith(f"{WORKSHOP}$Late app ")]
     assert len(late) == 1
     (at,) = [at for at, line in enumerate(lines) if line == f"defined: {WORKSHOP}$Late"]
-    # The other probe runs on a separate thread: its output may come between.
+    # The other probe runs on a separate thread, so its output may come between these two lines.
     assert any(f"{WORKSHOP}.run" in line for line in lines[at + 1 : at + 3])
 
 

@@ -188,7 +188,7 @@ def agent_threads(pid: int) -> list[str]:
 
 
 class Chaos:
-    """Rounds of one server; ``ran`` counts them by kind."""
+    """Rounds of one server; ``ran`` counts the rounds by kind."""
 
     def __init__(self, server: Server, seed: int) -> None:
         self._server = server
@@ -275,7 +275,7 @@ class Chaos:
                 client.send_signal(signal.SIGINT)
                 clock.jump(self._random.choice(JUMPS))
                 status = client.wait(PATIENCE)
-                assert status in (0, 128 + signal.SIGINT, -signal.SIGINT), status  # not 0: btpy was still attaching
+                assert status in (0, 128 + signal.SIGINT, -signal.SIGINT), status  # not 0 if btpy was still attaching
 
     def _session(self) -> Session:
         return Session.attach(self._server.pid, Limits(event_buffer_bytes=1 << 20))
@@ -296,7 +296,7 @@ class Chaos:
             timer.join()
 
     def frame_cut(self, moment: float) -> None:
-        """Sends half a message after a delay, and then the end."""
+        """Sends half a message, waits, and closes the connection."""
         client = connect(self._server.pid, self._server._agent, tcp=self._server.jdk < 16)
         try:
             client.configure()

@@ -1,4 +1,4 @@
-"""Rounds of chaos: a few in every run of the tests; ``-m proof``: ``$BTPY_CHAOS_ROUNDS`` for each JDK."""
+"""Rounds of chaos: every run of the tests has a few; ``-m proof`` has ``$BTPY_CHAOS_ROUNDS`` for each JDK."""
 
 from __future__ import annotations
 

@@ -26,7 +26,9 @@ class Program:
 
 @st.composite
 def programs(draw: st.DrawFn, max_size: int = 30) -> Program:
-    """Code with jumps and switches to any of its instructions, a return at the end; it need not verify."""
+    """Code with jumps and switches to any of its instructions, and a return at the end. The JVM's verifier may reject
+    it.
+    """
     count = draw(st.integers(1, max_size))
     number = st.integers(0, count - 1)
     rows: list[tuple[str, bytes, tuple[int, ...], int]] = []  # kind, fixed bytes, targets, low key

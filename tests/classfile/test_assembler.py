@@ -71,7 +71,7 @@ def call_all(runner: Path, tmp_path: Path) -> Callable[..., dict[str, str]]:
 
 
 def _joined_references(code: CodeBuilder) -> None:
-    """String and Class meet as Object, null gives way, and a value survives on the stack below."""
+    """String and Class are joined to Object, null joins any type, and the value below them on the stack remains."""
     other, end = Label(), Label()
     code.constant("I", 40)
     code.constant("I", 1)
@@ -88,7 +88,7 @@ def _joined_references(code: CodeBuilder) -> None:
 
 
 def _null_and_string(code: CodeBuilder) -> None:
-    """null and String meet as String: no cast is needed."""
+    """null and String are joined to String, so no cast is needed."""
     other, end = Label(), Label()
     code.op(op.ACONST_NULL)
     code.store("A", 0)
@@ -106,7 +106,9 @@ def _null_and_string(code: CodeBuilder) -> None:
 
 
 def _unequal_locals(code: CodeBuilder) -> None:
-    """A slot that holds an int on one way and a long on the other is dropped; its neighbours stay."""
+    """A local variable that is an int on one path and a long on the other path becomes unusable; the variables beside
+    it stay.
+    """
     other, end = Label(), Label()
     code.constant("J", 5)
     code.store("J", 0)
@@ -468,7 +470,9 @@ def test_constants_keep_their_bits(call_all: Callable[..., dict[str, str]]) -> N
 
 
 def test_constructors_and_fields(call_all: Callable[..., dict[str, str]]) -> None:
-    """`this` is uninitialised across a branch before super(…), and a field may be set meanwhile (JVMS §4.10.1.9)."""
+    """`this` is uninitialised across a branch before super(…), and a field may be set before that call (JVMS
+    §4.10.1.9).
+    """
     builder = ClassBuilder("Made")
     builder.field(ACC_PRIVATE, "value", "I")
     results = builder.method(ACC_PUBLIC, "<init>", "(I)V")
@@ -693,7 +697,7 @@ class _RandomMethod:
         return result
 
     def _block(self, code: CodeBuilder, chance: random.Random, depth: int, *, live: bool) -> None:
-        """``live``: the model executes this block too, not only the code."""
+        """``live``: whether the program executes this block, so that the model must execute it, too."""
         for _ in range(chance.randint(1, 4)):
             choice = chance.choice(
                 ["int", "long", "scratch", "if", "loop", "try", "switch"] if depth else ["int", "long"]
@@ -722,7 +726,7 @@ class _RandomMethod:
             self.longs[to] = _i64(self.longs[left] + self.ints[right])
 
     def _scratch(self, code: CodeBuilder, chance: random.Random, depth: int, live: bool) -> None:
-        """A local variable beyond the known ones, whose type differs from place to place."""
+        """A local variable that the model does not know, and whose type changes during the method."""
         slot = chance.randrange(7, 11)
         kind = chance.choice("IJDA")
         if kind == "A":

@@ -188,7 +188,7 @@ def test_shifting_is_decoding_moving_and_encoding(
     moved = [frames.move(frame, relocation) for frame in absolute]
     initially = frames.move(Frame(0, initial, ()), relocation).locals_
     shifted, last = frames.shift(content, relocation)
-    # A type that is the same as on entry is not written, so it is not moved: the reader has to move it.
+    # Frames do not repeat the types of locals on entry, so shift cannot move those types: the reader has to move them.
     assert [(f.offset, f.stack) for f in frames.decode(shifted, initially)] == [(f.offset, f.stack) for f in moved]
     assert [f.locals_ for f in frames.decode(shifted, initially)] == [f.locals_ for f in moved]
     assert last == (moved[-1].offset if moved else -1)

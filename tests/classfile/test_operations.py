@@ -59,7 +59,7 @@ def test_constructor_calls_know_their_objects_through_nested_news() -> None:
     builder = ClassBuilder("Odd", major=52, super_name="java/lang/Object")
     code = builder.method(STATIC, "make", "(Z)V", tracking=Tracking.OFF)
     code.limits(6, 2)
-    code.type(op.NEW, "java/lang/Thread")  # stays on the stack only once, and in variable 1
+    code.type(op.NEW, "java/lang/Thread")  # one reference stays on the stack, and another in variable 1
     code.op(op.DUP)
     code.local(op.ASTORE, 1)
     code.type(op.NEW, "java/lang/Thread")

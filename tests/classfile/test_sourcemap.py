@@ -73,7 +73,7 @@ def test_generated_code_without_a_source_line_comes_from_pages() -> None:
     }
     assert [lines.origin(number) for number in (104, 114)] == [None, None]
     header = [lines.origin(number) for number in (120, 121, 122, 123, 130)]
-    assert header == [Origin("header.jsp", line) for line in (6, 6, 7, 7, 9)]  # a row without a file keeps the last
+    assert header == [Origin("header.jsp", line) for line in (6, 6, 7, 7, 9)]  # a row may omit the previous file
     assert lines.numbers(range(5, 7), range(100, 140)) == [110, 111, 112, 113, 120, 121]
 
 

@@ -1,5 +1,5 @@
-"""A stand-in for kubectl: it lists pods, and runs the command for a pod on this machine. It writes down its arguments,
-a call in a line. The name of a pod in a request is put in place of ``@HOST@``, as by the stand-in for ssh.
+"""A stand-in for kubectl: it lists pods, and runs the command for a pod on this machine. It records its arguments, one
+call per line. In a request it replaces ``@HOST@`` by the name of the pod, as the stand-in for ssh does.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A stand-in for ssh: it runs the command on this machine. The name of a host determines its behaviour and its JVM:
-``@HOST@`` in a request is replaced by its name.
+"""A stand-in for ssh: it runs the command on this machine. The name of a host determines its behaviour and its JVM: the
+stand-in replaces ``@HOST@`` in a request by the name.
 """
 
 from __future__ import annotations

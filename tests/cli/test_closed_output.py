@@ -223,7 +223,7 @@ def test_a_program_that_was_started_goes_on() -> None:
         btpy.stdout.close()
         assert any("goes on" in line for line in iter(btpy.stderr.readline, ""))
         assert btpy.poll() is None
-        btpy.stdin.close()  # a line at which Counted ends
+        btpy.stdin.close()  # Counted ends when its standard input ends
         assert btpy.wait(PATIENCE) == BROKEN_PIPE
 
 

@@ -53,7 +53,7 @@ def test_every_stage_shows_its_work(target: Target, script: Path) -> None:
     lines = stages(target, script, "all")
     assert set(lines) == set(STAGES)
     assert lines["ast"][0].startswith("Import ")
-    assert not any(line.lstrip().startswith("Function ") for line in lines["ast"])  # the text is in the library
+    assert not any(line.lstrip().startswith("Function ") for line in lines["ast"])  # the functions are in the library
     assert lines["link"][0] == "0 step"
     assert any(line.startswith("  Function ") for line in lines["link"])
     assert any("Literal" in line and "value=3" in line for line in lines["link"])  # replaces the parameter

@@ -119,7 +119,7 @@ def test_what_hosts_find_is_exported_with_the_host_as_its_resource(tmp_path: Pat
                 ]
                 hits = r'btpy_probe_hits_total\{host="(web.)",outcome="fired".*?\} (\d+)'
                 assert sum(int(count) for host, count in re.findall(hits, page) if host == "web1") == 211
-                called(targets["web1"], 7)  # at once before the end
+                called(targets["web1"], 7)  # calls immediately before the end
                 assert tracer.stop() == 0, tracer.stderr
             finally:
                 tracer.kill()
@@ -461,7 +461,7 @@ def test_stages_begin_one_after_the_other_and_then_all_is_as_usual(tmp_path: Pat
             told(tracer, "stage 2 of 3 begins: 2 of 3 hosts")
             told(tracer, "all 3 hosts have kept the bounds")
             for at, host in enumerate(hosts):
-                called(targets[host], (11, 5, 3)[at])  # fails on the first, which is no longer a breach
+                called(targets[host], (11, 5, 3)[at])  # fails on the first host: no breach after the last stage
             assert tracer.stop() == 0, tracer.stderr
         assert tracer.maps()["n"] == 19
         lines = [line for line in tracer.stderr if line.startswith("btpy: connecting")]

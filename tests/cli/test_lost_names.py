@@ -110,7 +110,7 @@ def run(directory: Path) -> Iterator[Target]:
     """``btpy run`` of the program, with the same input and output. The program has begun."""
     shutil.copytree(classes(), directory / "classes")
     class_file = directory / "classes" / "Bound$Vague.class"
-    class_file.rename(class_file.with_suffix(".hidden"))  # otherwise it would be woven before it is loaded
+    class_file.rename(class_file.with_suffix(".hidden"))  # otherwise btpy would weave the class before it is loaded
     program = [str(java(17)), "-cp", str(directory / "classes"), "Bound"]
     command = ["setsid", sys.executable, "-m", "btpy", "run", "-e", VAGUE, "--", *program]
     jvm = Target(command, {**os.environ, "NO_COLOR": "1", "LC_ALL": "C.UTF-8"})

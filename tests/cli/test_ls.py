@@ -55,7 +55,7 @@ def test_nothing_is_redefined(shop: Target) -> None:
     assert not any(REDEFINED in line for line in shop.stdout)
     result = btpy(shop.pid, "-e", "com.acme.shop.PricingEngine::quote @entry { print(1) }", "--hits", "1")
     assert result.returncode == 0
-    shop.wait_for(lambda line: REDEFINED in line)  # the check above can find the remains of a session
+    shop.wait_for(lambda line: REDEFINED in line)  # shows that the check above would notice a woven class
 
 
 def test_a_class_a_line_in_json(shop: Target) -> None:

@@ -123,7 +123,7 @@ def joined(program: Target, format_: str) -> tuple[list[str], list[str]]:
         lines = []
         for line in run.stdout:
             lines.append(line)
-            if sum(line == "1\n" or '"data":"1"' in line for line in lines) == 2:  # of the earlier and of the new calls
+            if sum(line == "1\n" or '"data":"1"' in line for line in lines) == 2:  # one print after the earlier calls, one after the new calls
                 break
         run.terminate()
         rest, late_errors = run.communicate(timeout=PATIENCE)
@@ -146,5 +146,5 @@ def test_a_client_that_joins_sees_all_events_and_the_last_state_of_each_map(prog
 def test_a_program_that_joins_gets_every_print(program: Target) -> None:
     stdout, stderr = joined(program, "ndjson")
     maps = [record["data"] for record in map(json.loads, stdout) if record["type"] == "map"]
-    assert len([data for data in maps if "@n" in data]) == 4  # and once at the end
+    assert len([data for data in maps if "@n" in data]) == 4  # the last of them is the print at the end
     assert "left out" not in "".join(stderr)

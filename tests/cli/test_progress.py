@@ -1,4 +1,4 @@
-"""Reports of progress while work takes long. On a terminal: tests/terminal/test_live.py."""
+"""Reports of progress while work takes long. tests/terminal/test_live.py tests them on a terminal."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def test_a_killed_client_does_not_end_it_and_another_takes_over(program: Target,
     joined = Tracer(["attach", str(program.pid), session, "-f", "ndjson"])
     try:
         joined.wait_for("attached_probes")
-        os.kill(joined.process.pid, signal.SIGSTOP)  # still connected, for as long as its lease
+        os.kill(joined.process.pid, signal.SIGSTOP)  # the stopped client stays connected until its lease ends
         assert "another client is connected" in btpy("attach", program.pid, session, status=2)[0]
         call(program, 7)
         assert btpy("stop", program.pid, session)[-1].split() == ["@all", "7"]

@@ -63,7 +63,7 @@ def test_one_that_cannot_be_traced_or_ends_leaves_the_others_and_its_share() -> 
         ) as tracer:
             told(tracer, "tracing 2 JVMs")
             called(other, 7)
-            waited(lambda: tracer.maps().get("n") == 7, "what had been counted")  # its unread values are lost
+            waited(lambda: tracer.maps().get("n") == 7, "what had been counted")  # the kill loses unread values
             other.process.kill()
             told(tracer, f"{other.pid}  the maps below were last read")
             called(one, 11)
@@ -153,7 +153,7 @@ def test_a_new_version_comes_everywhere_or_nowhere(tmp_path: Path) -> None:
             told(tracer, "still running the previous version")
             assert sum("error[BT101]" in line for line in tracer.stderr) == 1, tracer.stderr
             call()
-            path.write_text("Traffic::serve @entry { @new = count(); }")  # one of the JVMs does not have it
+            path.write_text("Traffic::serve @entry { @new = count(); }")  # one of the JVMs does not have this method
             told(tracer, f"{other.pid}  error[BT")
             waited(
                 lambda: sum("still running the previous version" in line for line in list(tracer.stderr)) == 2,

@@ -194,7 +194,7 @@ def test_the_second_interrupt_leaves_at_once(shop: Target) -> None:
             until(stuck)
             process.send_signal(signal.SIGINT)
             until(interrupts_taken)
-            time.sleep(0.2)  # the signal was taken by C code; Python's handler runs a moment later
+            time.sleep(0.2)  # C code received the signal; Python's handler runs a moment later
             assert process.poll() is None
             process.send_signal(signal.SIGINT)
             _, stderr = process.communicate(timeout=PATIENCE)
@@ -213,7 +213,7 @@ def test_a_signal_prints_the_maps() -> None:
         tracer.wait_for("6")
         tracer.process.send_signal(signal.SIGUSR1)
         tracer.wait_for("@n ")
-        program.send("call 4")  # the map has changed since, so the end prints it again
+        program.send("call 4")  # the map changes after its first print, so btpy prints it again at the end
         tracer.wait_for("3")
         tracer.process.send_signal(signal.SIGINT)
         assert tracer.wait() == 0

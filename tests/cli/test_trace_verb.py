@@ -30,7 +30,7 @@ def program() -> Iterator[Target]:
 
 
 def shape(tree: dict[str, Any]) -> dict[str, Any]:
-    """The tree with the names of methods alone. Calls of the same method in a loop become one entry."""
+    """The tree, reduced to the names of its methods. Calls of the same method in a loop become one entry."""
     return {call["method"]: shape(call) for call in tree["calls"]}
 
 
@@ -66,7 +66,7 @@ def test_each_tree_is_deeper_along_the_slow_path(program: Target) -> None:
     assert "% of Nested.outer is Step.take: its calls are timed now, at 2 places" in stderr
     assert "4 trees drawn of" in stderr
     assert "classes restored " in stderr
-    assert not any(line.startswith(("calls0:", "begin:")) for line in tracer.stderr)  # not probes of the user
+    assert not any(line.startswith(("calls0:", "begin:")) for line in tracer.stderr)  # names of internal probes
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def handed_over() -> Iterator[Target]:
 
 
 def check_tasks(tree: dict[str, Any]) -> None:
-    """Three tasks followed each other on one thread; one task beside them was short."""
+    """Three tasks ran one after the other on one thread; a short task ran on another thread at the same time."""
     tasks = sorted(tree["tasks"], key=lambda task: (task["thread"], task["waited"]))
     assert [(task["thread"], task["line"]) for task in tasks] == [("side-1", 22), *[("single-1", 20)] * 3]
     side, *single = tasks
@@ -84,7 +84,7 @@ def check_tasks(tree: dict[str, Any]) -> None:
     assert all(list(shape(task)) == ["slow", "quick", "valueOf"] for task in single)
     assert all(17_000_000 <= task["took"] <= tree["took"] for task in single)
     assert tree["took"] >= sum(task["took"] for task in single)
-    assert single[-1]["waited"] >= 17_000_000  # for two tasks, but it may be handed over some milliseconds later
+    assert single[-1]["waited"] >= 17_000_000  # waits for two tasks of 17 ms, but may be handed over late
     assert all(task["critical"] >= 17_000_000 for task in single)
     assert side["critical"] <= 1_000_000
     assert sum(task["critical"] for task in tasks) <= tree["took"]
@@ -93,7 +93,7 @@ def check_tasks(tree: dict[str, Any]) -> None:
 def test_tasks_on_other_threads_stand_below_the_call(handed_over: Target) -> None:
     with asked("trace", handed_over, "HandedOver::answer", "--json", "-n", "5") as tracer:
         handed_over.send("2")
-        deeper(tracer, 1)  # into `slow`, which runs on another thread
+        deeper(tracer, 1)  # the tree grows into `slow`, which runs on another thread
         handed_over.send("3")
         assert tracer.wait() == 0, tracer.stderr
         kinds = [check(line) for line in tracer.stdout]

@@ -1,4 +1,6 @@
-"""The verbs: exact numbers from a program that reports its calls of each method. The script that they show runs."""
+"""The verbs: exact numbers from a program that reports its calls of each method. The script that a verb shows can be
+run.
+"""
 
 from __future__ import annotations
 

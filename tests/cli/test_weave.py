@@ -88,7 +88,7 @@ def test_the_diff_shows_inserted_code_and_nothing_else(
     lines = capfd.readouterr().out.splitlines()
     at = lines.index("--- Places::callsFailing(I)Ljava/lang/String; as it is")
     changes = [line for line in lines[at + 2 :] if line[:1] in "+-"]
-    assert [line for line in changes if line[0] == "-"] == [changes[0]]  # stack, locals and size
+    assert [line for line in changes if line[0] == "-"] == [changes[0]]  # the line of the sizes of stack and locals
     assert changes[0].startswith("-// stack ")
     assert "+    invokestatic java/lang/System.nanoTime ()J" in changes
     assert changes[-3] == "+    athrow"
@@ -223,7 +223,7 @@ def test_ctrl_c_ends_every_process_and_leaves_no_half_of_a_jar(tmp_path: Path) -
         while classes < 40:  # more classes than the parent weaves alone
             classes += not process.stdout.readline().startswith(" ")
         os.killpg(process.pid, signal.SIGINT)
-        _, err = process.communicate(timeout=120)  # it ends when no process has the pipes
+        _, err = process.communicate(timeout=120)  # communicate() returns when no process has the pipes open
     assert (process.returncode, err) == (130, "")
     assert list(tmp_path.iterdir()) == []
 
@@ -348,7 +348,9 @@ def classes_of(directory: Path, release: int, **sources: str) -> dict[str, bytes
 
 
 def runs(class_path: Path | str, main_class: str = "p.Main") -> str:
-    """The program's output. Only the agent defines the handlers of woven code, so their absence is not shown."""
+    """The program's output. Only an agent could define the handlers that woven code calls; the program does not report
+    that they are missing.
+    """
     command = [str(java(17)), "-Xverify:all", "-cp", str(class_path), main_class]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     return result.stdout + result.stderr

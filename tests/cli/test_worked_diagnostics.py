@@ -1,12 +1,15 @@
 """The diagnostics of the language's own examples, for a user who names the class path: btpy check FILE --cp …
 
-The definition of the language draws them by hand. They differ from it in these places:
+The examples in the definition of the language were written by hand. The output of btpy differs from them in these
+places:
 
-- Columns count characters, and each label stands below its place. In 2, 3b, 4, 5, 6 and 7 the definition is not exact.
-- 3: a class path has no loaded classes, loaders or pid, and nothing is loaded later; the definition has the text for a
-  JVM (``tests/live``).
-- 4: the definition says that the getter "reads a lazy collection". Bytecode shows only the called method and the place.
-- 8: SYNC_ENTER has a duration as well, as the definition's own table of variables says.
+- Columns count characters, and each label stands below its place. The definition is not exact about these in examples
+  2, 3b, 4, 5, 6 and 7.
+- Example 3: a class path has no loaded classes, loaders or pid, and nothing is loaded later. The definition shows the
+  text for a JVM (``tests/live``).
+- Example 4: the definition says that the getter "reads a lazy collection". Bytecode shows only the called method and
+  the place.
+- Example 8: SYNC_ENTER has a duration as well, as the definition's own table of variables says.
 """
 
 from __future__ import annotations

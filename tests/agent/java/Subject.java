@@ -55,7 +55,7 @@ public final class Subject {
         }
     }
 
-    /** Finds the classes beside this one and the classes of the JDK, but no other class of the boot loader. */
+    /** Finds the classes in this directory and the classes of the JDK, but no other class of the boot loader. */
     static final class Island extends URLClassLoader {
         Island(URL[] urls) {
             super(urls, null);
@@ -113,7 +113,7 @@ public final class Subject {
 
     /** Fills the whole heap for this number of milliseconds. */
     private static String hoard(int millis) throws Exception {
-        spin(1); // linked while there is memory
+        spin(1); // links `spin` while there is memory
         Object[] last = {};
         for (int size = 1 << 18; size > 0; ) {
             try {

@@ -8,8 +8,9 @@ import java.lang.management.ThreadMXBean;
  * Takes snapshots of the platform threads of the application on a thread of the agent, and limits its own rate: samples
  * take at most one hundredth of the time, with any number of threads.
  *
- * <p>A sample reads the states of all threads, which stops none, and the stacks of a few threads, which the JVM reads
- * at one safepoint. Nothing is woven, no lock of the application is taken, and no setting of the JVM is changed.
+ * <p>A sample reads the states of all threads without stopping any. It also takes the stacks of a few threads: the JVM
+ * reads these at one safepoint. Nothing is woven, no lock of the application is taken, and no setting of the JVM is
+ * changed.
  */
 final class ThreadSnapshots {
     private static final int SHARE = 100;
@@ -21,7 +22,7 @@ final class ThreadSnapshots {
     private long began;
     private long lastCost;
 
-    /** Whether it may take a sample now. If so, the caller calls {@link #end} afterwards. */
+    /** Whether the agent may take a sample now. If so, the caller must call {@link #end} after the sample. */
     boolean begin(long now) {
         if (samples > 0 && now - notBefore < 0) {
             return false;

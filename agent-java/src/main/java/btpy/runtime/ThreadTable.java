@@ -5,13 +5,13 @@ package btpy.runtime;
  * thread uses its key. The table needs no allocation, no lock, and no thread-local that could remain in an application
  * thread.
  *
- * <p>A key is in one bucket of eight entries (a cache line). Only its own thread adds, finds and removes it, so there
- * are no races for a key, only for empty entries. If a bucket is full, the table refuses the key, and the caller counts
- * that and continues without it.
+ * <p>A key is in one bucket of eight entries (a cache line). Only its own thread adds, finds and removes a key, so
+ * threads compete only for empty entries. If a bucket is full, the table refuses the key, and the caller counts that
+ * and continues without it.
  *
  * <p>A key takes the first entry of its bucket if that is free, so two threads rarely search further. Each bucket
  * counts its keys outside the first entry. The counter is increased before a key is added and decreased after it is
- * removed. So a thread that reads 0 has no key there.
+ * removed. So a thread that reads 0 has no key outside the first entry.
  */
 final class ThreadTable {
     private static final Memory MEMORY = Memory.instance();
@@ -20,8 +20,8 @@ final class ThreadTable {
     private final int bits;
     private final long[] keys;
     /**
-     * By bucket, the number of keys outside its first entry. It is larger if a stack overflow occurred between the two
-     * steps.
+     * For each bucket, the number of keys outside its first entry. The counter is too large if a stack overflow
+     * prevented its decrease.
      */
     private final long[] otherCounts;
     /** The values, by entry. */

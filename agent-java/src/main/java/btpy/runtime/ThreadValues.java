@@ -2,11 +2,11 @@ package btpy.runtime;
 
 /**
  * The variables of a script for one thread ({@code thread.x}), at most 32: integers, doubles, and references in the
- * form in which maps store them ({@link Keys}). Only that thread reads and writes it, so there are no races. All
- * methods accept null for a thread without variables.
+ * form in which maps store them ({@link Keys}). Only that thread reads and writes these variables, so there are no
+ * races. All methods accept null for a thread without variables.
  */
 public final class ThreadValues extends OwnedByThread {
-    /** The largest number of variables of all scripts. */
+    /** The largest number of thread variables in a session, over all its scripts. */
     static final int MAX_VARIABLES = 32;
 
     /** Bit i: variable i has a value. */
@@ -22,7 +22,10 @@ public final class ThreadValues extends OwnedByThread {
 
     // Handlers call the methods below.
 
-    /** Returns the variables of this thread for a change; null if the table is full, which is counted at the position. */
+    /**
+     * Returns the variables of this thread, to be changed. If the table is full, counts an error at the position and
+     * returns null.
+     */
     public static ThreadValues toChange(Session session, int variables, int probe, int at) {
         ThreadRows rows = session.threadRows == null ? ThreadRows.getOrCreate(session) : session.threadRows;
         ThreadValues values = rows.find();

@@ -1,8 +1,8 @@
 package btpy.runtime;
 
 /**
- * A library that keeps the current span of a thread, read from its fields. Every method returns null for missing
- * values.
+ * A library that keeps the current span of each thread. The agent reads the span from the library's fields. Every
+ * method returns null for missing values.
  *
  * <p>{@code session}, {@code probe} and {@code at} identify the probe in the warning about an unknown class.
  */
@@ -43,7 +43,7 @@ abstract class TraceLibrary {
 
     abstract String baggage(Session session, String key, int probe, int at);
 
-    /** Writes the 16 digits of a field of type {@code long}. False: the object has no such field. */
+    /** Writes the 16 digits of a field of type {@code long}. Returns false if the object has no such field. */
     static boolean writeHex(Object ids, String field, char[] digits, int from) {
         Layout layout = Layouts.of(ids);
         int fieldIndex = layout.find(field, 'J');

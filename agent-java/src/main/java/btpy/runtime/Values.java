@@ -3,8 +3,9 @@ package btpy.runtime;
 /**
  * Writes values in the format of docs/runtime.md ("Records").
  *
- * <p>With an array it writes; without one it measures, by the same code. The object may change between measuring and
- * writing. The writer never exceeds its space: it omits values that no longer fit, and marks the omission.
+ * <p>With an array, the writer writes values; without an array, the same code measures their size. The object may
+ * change between measuring and writing. The writer never exceeds its space: it omits values that no longer fit, and
+ * marks the omission.
  *
  * <p>No method of an object is called. Objects are shown by their fields, and JDK collections by the elements that
  * {@link Containers} reads.

@@ -11,7 +11,7 @@ final class WalkedFrames extends Frames implements Function<Stream<StackWalker.S
     private final StackWalker.StackFrame[] frames;
 
     private final FrameFilter filter;
-    /** The number of frames not skipped by the filter that are still needed after the next one. */
+    /** Of the frames that the filter keeps, the number that are needed after the next such frame. */
     private int remainingFrames;
 
     private WalkedFrames(int most, FrameFilter filter, int index) {

@@ -1,8 +1,8 @@
 package btpy.runtime;
 
 /**
- * Sums of the weights above 1 in an entry, from which the client computes the error of the value. Allocated only if
- * there are such samples.
+ * Sums of the weights above 1 in an entry, from which the client computes the error of the value. An entry has them
+ * only if it has samples with such weights.
  */
 final class Weights {
     static final int COUNT = 5;
@@ -13,14 +13,19 @@ final class Weights {
     private static final int SAMPLES = 0;
     /** The sum of their weights. */
     private static final int HITS = 1;
-    // Sums of weight × (weight − 1), multiplied by 1, by the sample, and by its square; doubles.
+    // Three sums, stored as doubles: weight × (weight − 1), this product × the sample, this product × the square of the
+    // sample.
     private static final int SPREAD = 2;
     private static final int FIRST_MOMENT = 3;
     private static final int SECOND_MOMENT = 4;
 
     private Weights() {}
 
-    /** Adds a sample with a weight above 1. @return whether memory was allocated, because it is the first one */
+    /**
+     * Adds a sample with a weight above 1.
+     *
+     * @return whether this was the first such sample, for which memory was allocated
+     */
     static boolean add(Entry entry, double sample, long weight) {
         long[] weights = entry.weights;
         boolean isFirst = weights == null;

@@ -43,7 +43,7 @@ final class BudgetScenarios extends Scenarios {
         restraints("calm");
         fact("free", Probe.weight(session.fired(1)));
         session.budget(20_000);
-        for (int round = 0; round < 12; round++) { // three times the budget, and records
+        for (int round = 0; round < 12; round++) { // the probe takes three times its budget, and makes records
             for (int i = 0; i < 6; i++) {
                 long run = session.fired(2);
                 if (run >= 0) {
@@ -65,7 +65,7 @@ final class BudgetScenarios extends Scenarios {
         now = hitUntilDisabled(now);
         restraints("too-many");
         fact("disabled", session.isEnabled(3));
-        for (String when : new String[] {"first", "second"}) { // the budget tries the probe twice again
+        for (String when : new String[] {"first", "second"}) { // the budget enables the probe twice more, as a trial
             int ticks = 0;
             for (; ticks < 1200 && !session.isEnabled(3); ticks++) { // a minute
                 session.tick(now += 50_000_000L);
@@ -171,8 +171,9 @@ final class BudgetScenarios extends Scenarios {
     }
 
     /**
-     * Firings take 2 ns by the clock of the scenario, which is less than a skipped hit. The firings take in turn: half of the budget; a
-     * quarter more than the budget; the same beside a probe that takes less than half of the budget; five times the budget.
+     * Firings take 2 ns by the clock of the scenario, which is less than a skipped hit. In four phases, the firings
+     * take half of the budget, a quarter more than the budget, again a quarter more while another probe takes less than
+     * half of the budget, and five times the budget.
      */
     private void cheap() throws Exception {
         open(defaults());

@@ -80,13 +80,13 @@ final class CostScenarios extends Scenarios {
             session.probe(1).endRuns(24 + Costs.clock(), 16, 0, 0);
             session.probe(2).endRuns(24 + Costs.clock(), 16, 4, 2);
         }
-        for (int i = 0; i < 1000; i++) { // the scheduler stopped the thread during the last of them
+        for (int i = 0; i < 1000; i++) { // the scheduler stopped the thread during the last firing
             session.probe(3).endRuns((i < 999 ? 100 : 1_000_000_000) + Costs.clock(), 1, 0, 0);
             if (i >= 950) {
                 session.probe(4).endRuns((i < 999 ? 100 : 1_000_000_000) + Costs.clock(), 1, 0, 0);
             }
         }
-        for (int i = 0; i < 100; i++) { // slow while they are rare, fast when they are frequent
+        for (int i = 0; i < 100; i++) { // firings are slow while they are rare, and fast when they are frequent
             session.probe(5).endRuns((i < 50 ? 10_000 : 100) + Costs.clock(), 1, 0, 0);
             if (i == 49) {
                 session.tick(System.nanoTime() + 1_000_000_000L);

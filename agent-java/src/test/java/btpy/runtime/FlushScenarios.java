@@ -39,7 +39,7 @@ final class FlushScenarios extends Scenarios {
             }
         }
 
-        /** A writer waits for the next flush, so that there are many flushes with every scheduling of the threads. */
+        /** A writer waits for the next flush, so that many flushes happen however the threads are scheduled. */
         void waitFor() throws InterruptedException {
             int flushesBefore = flushes;
             while (flushes == flushesBefore && isAlive()) {
@@ -91,7 +91,7 @@ final class FlushScenarios extends Scenarios {
         inParallel(new Work() {
             @Override
             public void run(int writer) throws Exception {
-                session.fired(1); // threads that get a stripe here have cells of their own; the others share cells
+                session.fired(1); // a thread that gets a stripe here has its own cells; other threads share cells
                 for (int i = 0; i < FLUSHED_ROUNDS; i++) {
                     Long key = Long.valueOf(i % FLUSHED_KEYS);
                     for (int id = 0; id < 3; id++) {
@@ -136,7 +136,10 @@ final class FlushScenarios extends Scenarios {
         finish(0);
     }
 
-    /** Two probes only count into one map. A thread flushes the map, and limits, disables and enables the probes. */
+    /**
+     * Two probes count into one map, and do nothing else. A thread flushes the map, and limits, disables and enables
+     * the probes.
+     */
     private void tallying() throws Exception {
         open(defaults());
         session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);

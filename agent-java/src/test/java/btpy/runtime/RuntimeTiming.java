@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Prints the cost of the hot paths in ns per call on one thread, the smallest of several rounds. It asserts nothing.
- * The boot loader must find it, as in a target: {@code java -Xbootclasspath/a:CLASSES --add-exports
+ * The boot loader must find this class, as in a target: {@code java -Xbootclasspath/a:CLASSES --add-exports
  * java.base/jdk.internal.misc=ALL-UNNAMED btpy.runtime.RuntimeTiming}.
  */
 public final class RuntimeTiming {

@@ -2,7 +2,7 @@ package btpy.runtime;
 
 import java.io.File;
 
-/** Scenarios of the choice of hits that fire, and of the number of hits for which a firing stands. */
+/** Scenarios of the choice of hits that fire, and of the number of hits that a firing represents. */
 final class SamplingScenarios extends Scenarios {
     SamplingScenarios(File directory) {
         super(directory);
@@ -39,7 +39,7 @@ final class SamplingScenarios extends Scenarios {
         Stripes.takeBack(stripe);
         session.probe(2).thin(16);
         int testedHits = 0;
-        for (int i = 0; i < 100_003; i++) { // the same before a predicate that takes time
+        for (int i = 0; i < 100_003; i++) { // as above, for hits that are chosen before a slow predicate is tested
             testedHits += session.tested(2) >= 0 ? 1 : 0;
         }
         fact("tested", testedHits);

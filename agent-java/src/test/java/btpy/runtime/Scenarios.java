@@ -144,7 +144,7 @@ abstract class Scenarios {
         }
     }
 
-    /** Makes a record as a handler does. It asks for {@code spare} bytes that it does not use. */
+    /** Makes a record as a handler does. The record requests {@code spare} bytes more than it uses. */
     void print(int probe, int spare, long... values) {
         long begin = Records.begin(session, 0, probe, site(1), 9 * values.length + spare);
         long[] words = Records.words(session, begin);

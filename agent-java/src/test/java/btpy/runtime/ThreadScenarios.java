@@ -12,7 +12,7 @@ final class ThreadScenarios extends Scenarios {
         add("thread-values", this::threadValues);
     }
 
-    /** One thread takes 200,000 ids, in all tables of the runtime whose keys are threads. */
+    /** One thread changes its id 200,000 times, and uses all tables of the runtime whose keys are threads. */
     private void manyThreads() throws Exception {
         open(new Limits(256 << 10, 200, 2, 20, 20, 32));
         session.addMap(0, MapShape.COUNT, 0, 2, 1, new long[0]);
@@ -116,8 +116,8 @@ final class ThreadScenarios extends Scenarios {
     }
 
     /**
-     * Changes values of threads as {@code thread.n += 1} does. One thread takes the ids of {@code count} threads, one
-     * after the other.
+     * Changes values of threads as {@code thread.n += 1} does. One thread acts as {@code count} threads: it takes one
+     * id after the other.
      */
     private void keep(final long first, final int count, final int[] counts) throws Exception {
         final long offset = MEMORY.fieldOffset(Thread.class, "tid");
