@@ -28,7 +28,7 @@ os.environ.setdefault("BTPY_TRUST", str(Path(__file__).stat().st_uid))
 
 
 TWO_VERSIONS = {"agent", "classfile", "codegen", "corpus", "runtime", "weave"}
-"""Rooms of tests whose subject runs in the traced JVM, or is its bytecode."""
+"""Directories of tests whose subject runs in the traced JVM, or is its bytecode."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,8 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Most modules run in a light form; their names decide which. Five of six attach without a Java runtime for btpy,
     which saves 0.3 s of processor time for each command. Two of three trace programs without the optimizing compiler,
-    which saves a quarter of the programs' time; the rooms whose subject is bytecode keep this compiler. With
-    ``--every-jdk`` no module is light.
+    which saves a quarter of the programs' time; tests of bytecode keep this compiler. With ``--every-jdk`` no module is
+    light.
     """
     path = item.path.relative_to(item.config.rootpath)
     number = zlib.crc32(str(path).encode())

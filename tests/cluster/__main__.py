@@ -1,7 +1,7 @@
 """``python -m tests.cluster``: runs a cluster of one node until Ctrl-C, with the images of the tests.
 
 The first run builds Kubernetes, which takes eleven minutes of processor time. With the printed variables ``kubectl``
-reaches the cluster, and so do the proofs: ``python -m pytest -m proof tests/cluster`` then starts none of its own.
+reaches the cluster, and ``python -m pytest -m proof tests/cluster`` uses it instead of starting another cluster.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ SHOP = "registry.acme.com/shop:17"
 """Java and programs of the tests, with the libraries that Java needs, and nothing else: no shell, no Python."""
 
 SHOP_WITH_PYTHON = "registry.acme.com/shop-python:17"
-"""The same with the packages of the image of btpy, but without btpy."""
+"""The image SHOP with the packages of btpy's image added, but without btpy."""
 
 _JDK = 17
 

@@ -1,9 +1,9 @@
 """A cluster of one node on this machine: etcd, the API server with its controllers and scheduler, containerd and
-kubelet. Its pods have a network of their own, a bridge on this machine. It has no DNS, and no service but that of the
+kubelet. Its pods have their own network, a bridge on this machine. The cluster has no DNS, and only one service, the
 API server.
 
 The cluster needs root. containerd and kubelet keep their state at the usual paths, because btpy looks for names there.
-So a machine can run only one cluster, and none if it already runs containerd.
+So a machine can run only one cluster, and cannot run one if it already runs containerd.
 """
 
 from __future__ import annotations
@@ -131,8 +131,9 @@ def why_not() -> str:
 
 @contextmanager
 def cluster() -> Iterator[Cluster]:
-    """A cluster whose node is ready. If ``$BTPY_CLUSTER`` is the directory of the cluster of ``python -m
-    tests.cluster``, this is that cluster. Skips the test where no cluster can run."""
+    """A cluster whose node is ready. If ``$BTPY_CLUSTER`` is the directory of a cluster that ``python -m
+    tests.cluster`` runs, yields that cluster. Skips the test where no cluster can run.
+    """
     if existing := os.environ.get("BTPY_CLUSTER"):
         yield Cluster(Path(existing), Path(existing) / f"{_ADMINISTRATOR}.json")
         return
@@ -354,7 +355,7 @@ def _said(*command: str) -> str:
 
 
 def _remove_pods(kubernetes: Cluster) -> None:
-    """Ends what kubelet would leave running."""
+    """Deletes all pods, because kubelet would leave them running."""
     kubernetes.kubectl("delete", "daemonsets,deployments", "--all", "-A", "--wait=false", check=False)
     kubernetes.kubectl("delete", "pods", "--all", "-A", "--grace-period=1", "--timeout=60s", check=False)
 
@@ -386,7 +387,7 @@ def _machine_as_before() -> Iterator[None]:
 
 
 def _end_shims() -> None:
-    """Ends the processes that hold containers of containerd, if some are left."""
+    """Ends the processes that supervise containers of containerd, if some are left."""
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             command = (entry / "cmdline").read_bytes().split(b"\0")

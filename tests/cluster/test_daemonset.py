@@ -25,7 +25,7 @@ from tests.targets import Target
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(1200)]
 
 PORT = 4318
-"""Where the manifest expects the Collector of the node."""
+"""The port at which the manifest expects the Collector of the node."""
 
 SELECTED = {"app": "orders"}
 """The labels that the rule of the manifest names."""
@@ -98,7 +98,7 @@ def test_standing_probes_follow_the_pods_that_a_rule_names(kubernetes: Cluster, 
         collector(tmp_path, PORT, f"http://127.0.0.1:{receiver.port}"),
         daemonset(kubernetes) as btpy,
     ):
-        for count, requests in enumerate((211, 101), 1):  # the pod, then a new one of the same name
+        for count, requests in enumerate((211, 101), 1):  # first a pod, then a new pod of the same name
             with pod(kubernetes, "orders-7f9c", "Served", labels=SELECTED) as orders:
                 pid = orders.pid
                 waited(lambda count=count: log(kubernetes).count(READY) == count, "the probes", 60)  # type: ignore[misc]
@@ -133,7 +133,7 @@ def looked_at(kubernetes: Cluster, btpy: str, orders: Pod, requests: int) -> lis
 
 
 def counted(kubernetes: Cluster, orders: Pod, receiver: Backend, requests: int) -> None:
-    """The backend gets exactly so many more requests."""
+    """Checks that the backend counts exactly this number of further requests."""
     total = requests_of(receiver, orders.pid) + requests
     request(kubernetes, orders, requests)
     with contextlib.suppress(AssertionError):
@@ -168,7 +168,7 @@ def test_standing_probes_follow_the_labels_of_pods(kubernetes: Cluster, tmp_path
 
 
 def test_probes_stay_while_the_api_server_is_away(kubernetes: Cluster, tmp_path: Path) -> None:
-    """Nothing reaches its port for a while; then the account has no right; then all is as before."""
+    """First nothing reaches the port of the API server, then the account has no rights, then everything works again."""
     with (
         backend() as receiver,
         collector(tmp_path, PORT, f"http://127.0.0.1:{receiver.port}"),

@@ -37,7 +37,7 @@ def test_kubectl_debug_runs_the_image_beside_the_jvm(kubernetes: Cluster) -> Non
 
 
 def traced_with(kubernetes: Cluster, *options: str) -> Tracer:
-    """``kubectl btpy`` in the words of the page."""
+    """``kubectl btpy`` with the arguments that the page on Kubernetes shows."""
     arguments = ["--pods", f"orders-7f9c -n {NAMESPACE} --image {BTPY}", "OrderApp", "-e", COUNT, "-f", "ndjson"]
     tracer = Tracer([*arguments, "--hits", "0", *options], kubernetes.environment)
     told(tracer, "tracing 1 JVM on 1 pod")

@@ -26,7 +26,8 @@ SHOP = ("-Dbtpy.name=OrderApp", "Traffic")
 CALLS = 211
 PATIENCE = 120.0
 
-# kubectl debug attaches its terminal after btpy has started, so the first lines may be missing: maps tell the same.
+# kubectl debug attaches its terminal after btpy has started, so the first lines may be missing; a printed map also
+# shows that btpy traces.
 _TRACING = re.compile(r"btpy: (\d+ probe|tracing)|^@\w+ ", re.MULTILINE)
 
 

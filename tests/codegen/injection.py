@@ -34,7 +34,7 @@ INFALLIBLE = frozenset(
     {
         *range(op.ACONST_NULL, op.LDC),
         op.LDC_W,
-        op.LDC,  # unboxing of a number (checked)
+        op.LDC,  # unboxing of a number that the handler has checked for null
         op.LDC2_W,
         *range(op.ILOAD, op.IALOAD),
         *range(op.ISTORE, op.IASTORE),
@@ -68,7 +68,7 @@ INFALLIBLE = frozenset(
 
 @dataclass(frozen=True)
 class Place:
-    """An instruction: ``protected``: whether an exception handler of its method covers it."""
+    """An instruction. ``protected``: whether an exception handler of its method covers it."""
 
     class_name: str
     method: str
@@ -89,7 +89,8 @@ Points = dict[int, Place]
 
 
 def handler_variant(data: bytes) -> tuple[bytes, Points]:
-    """A handler in which every instruction covered by an exception handler can fail, and all places in it.
+    """Returns the handler, changed so that every instruction covered by an exception handler can fail, and all its
+    places.
 
     The copy and the store of a call's result cannot fail: only the call itself needs stack or heap.
     """

@@ -54,7 +54,7 @@ def test_flows_wait_with_an_object_in_their_order(jvm17: Target) -> None:
     resume_flow($b); print(flow.id); resume_flow($b); print(flow.id); resume_flow($b); print(flow.id);
     resume_flow($b); print(flow.id); resume_flow($b.list); print(flow.id);
     """
-    # The first flow has not begun when the object is handed over for the first time: nothing follows yet.
+    # No flow has begun when the object is handed over for the first time, so the object gets no flow.
     assert fired(jvm17, body) == [(1,), (2,), (None,), (None,), (None,)]
 
 

@@ -423,7 +423,9 @@ def test_run_time_arithmetic_names_the_operand_at_fault(jvm: Target) -> None:
 
 
 def test_positions_after_branches_meet(jvm: Target) -> None:
-    """The same expression in a branch that is not taken and after it: the position is set again."""
+    """The same expression stands in a branch that is not taken and after the branch: the handler sets the position
+    again.
+    """
     bad = trees.binary("/", constant(INT, 1), INT_INPUT)
     other = trees.binary("/", constant(INT, 1), constant(INT, 0))
     never = If(trees.binary("!=", INT_INPUT, constant(INT, 0)), (Evaluate(bad),), ())
@@ -459,7 +461,7 @@ def test_run_time_operators(jvm: Target) -> None:
 
 @pytest.mark.parametrize("operator", ["<", "<=", ">", ">=", "==", "!="])
 def test_run_time_comparisons(jvm17: Target, operator: str) -> None:
-    """Comparisons of numbers of both kinds and of strings; each jumps in both ways."""
+    """Comparisons of numbers of both kinds and of strings; each comparison is both true and false."""
     holds = {"<": (True, False, False), "<=": (True, True, False), "==": (False, True, False)}
     opposite = {">=": "<", ">": "<=", "!=": "=="}
     comparison = trees.binary(operator, ANY_INPUT, ANY_INPUT_1)

@@ -94,7 +94,7 @@ class Expressions:
         chance = self._chance
         if chance.random() < 0.6:
             name = chance.choice(OF_TYPE[type_])
-            return "(y * 1.0)" if name == "y" else name  # a float counts as double from the start
+            return "(y * 1.0)" if name == "y" else name  # btpy computes a float as a double
         if type_ == "boolean":
             return chance.choice(("true", "false"))
         if type_ == "double":

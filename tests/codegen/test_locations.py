@@ -166,7 +166,7 @@ def test_variables_at_a_line(jvm: Target) -> None:
     [(_OBJECTS["order"], 48), (_OBJECTS["array"], 32), (_OBJECTS["lock"], 16), ("A-1", 24), (5, 24), (None, None)],
 )
 def test_shallow_size(jvm17: Target, value: Result, bytes_: int | None) -> None:
-    """Header of 12 bytes and references of 4: the sizes of this JVM."""
+    """In this JVM, an object header has 12 bytes and a reference has 4."""
     jvm17.open()
     against = shape(Point.NEW, operation=operation("Ljava/lang/Object;"))
     assert fire(jvm17, "new", "print(shallow_size(target))", against, {(InputKind.TARGET, 0): value}) == [(bytes_,)]

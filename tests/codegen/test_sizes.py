@@ -54,7 +54,7 @@ def test_ten_thousand_errors(line: str) -> None:
         check_source(Source("large.bt", "".join(f"{line.format(number)}\n" for number in range(LINES))))
     assert len(caught.value.diagnostics) == LINES
     text = render_all(caught.value.diagnostics)
-    assert len(text.splitlines()) <= 10 * 10 + 1  # ten errors, and the number of the others
+    assert len(text.splitlines()) <= 10 * 10 + 1  # ten errors, and the number of other errors
     assert max(map(len, text.splitlines())) < 200
 
 

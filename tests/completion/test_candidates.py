@@ -134,7 +134,7 @@ def test_the_long_form_of_an_abbreviation(shop: Shop) -> None:
     engine = "com.acme.shop.PricingEngine"
     assert [short_for(text) for text in ("PrEn", "c.a.s.PrEn", "+PrEn")] == [engine, engine, f"+{engine}"]
     assert short_for("PrEn::quote @return") == f"{engine}::quote @return"
-    assert short_for("Inv") == "com.acme.shop.Inventory"  # InventoryLock has one more hump
+    assert short_for("Inv") == "com.acme.shop.Inventory"  # InventoryLock has a second capital letter
     assert short_for("HaMa") == "java.util.HashMap"
     assert [short_for(text) for text in ("XxYy", "pren", "Pr*En", "/PrEn/", "@PrEn", "")] == [None] * 6
     with pytest.raises(UsageError, match="Cat is short for 2 classes") as error:

@@ -115,7 +115,7 @@ def readable_cache() -> Iterator[None]:
     """Lets other users pass the directories above the JDKs and classes of the tests, and above this interpreter.
 
     Only one test at a time uses this: at its end it closes directories that a parallel test could still need. Tests use
-    :func:`passable` inside of this block, so the same holds there.
+    :func:`passable` inside of this block, so only one test at a time uses it, too.
     """
     with (cache() / "readable.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,6 +1,6 @@
 """The cells of containers and namespaces, with jattach beside btpy: btpy reaches each JVM that jattach reaches.
 
-jattach only sends a command to the JVM; btpy loads its agent, counts calls, and leaves. The attach of async-profiler is
+jattach only sends a command to the JVM; btpy loads its agent, counts calls, and leaves. async-profiler attaches with
 the code of jattach. ``python -m pytest -s -m proof tests/containers/test_beside_jattach.py`` prints the table.
 """
 
@@ -43,8 +43,8 @@ Opened = Callable[[int, Path], AbstractContextManager[Cell]]
 
 @dataclass(frozen=True)
 class Situation:
-    """``opened``: a running JVM of a Java version, given a scratch directory. ``client``: the prefix that starts
-    jattach and btpy."""
+    """``opened``: starts a JVM of a Java version, given a scratch directory. ``client``: the prefix that starts jattach
+    and btpy."""
 
     name: str
     opened: Opened
@@ -102,11 +102,12 @@ def test_btpy_reaches_each_jvm_that_jattach_reaches(tmp_path: Path, capsys: pyte
 
 
 def beside(situation: Situation, jdk: int, scratch: Path) -> tuple[bool, bool]:
-    """Whether btpy reaches the JVM, and whether jattach does. Each has a fresh JVM, because the first to attach wakes
-    the attach listener."""
+    """Whether btpy reaches the JVM, and whether jattach does. Each tool has a fresh JVM, because the first attach
+    starts the JVM's attach listener.
+    """
     with situation.opened(jdk, scratch) as target_cell:
         by_btpy = doctor(target_cell.process.pid, prefix=situation.client).returncode == 0
-        if by_btpy:  # otherwise the attach file may stay for a minute
+        if by_btpy:  # a failed attach may leave its file for a minute
             target_cell.assert_undisturbed()
     directory = scratch / "again"
     directory.mkdir()

@@ -73,8 +73,9 @@ def test_the_java_of_btpy_does_not_matter_in_a_side_car(java: int) -> None:
 @pytest.mark.parametrize("user", [0, NOBODY])
 @pytest.mark.parametrize("jdk", [11, 25])
 def test_a_jvm_in_a_container_of_runc_is_traced(jdk: int, user: int, tmp_path: Path) -> None:
-    """The target has its own pid, mount, network and IPC namespaces: JDK 11 calls back to a port of its loopback
-    interface."""
+    """The target has its own pid, mount, network and IPC namespaces. On JDK 11 the agent connects to a port of the
+    loopback interface in that network namespace.
+    """
     with container(tmp_path, user=user) as inside, cell(jdk, prefix=inside, readable=True) as target_cell:
         assert target_cell.process.uid == user
         assert target_cell.process.namespace_pid < target_cell.process.pid
@@ -337,7 +338,7 @@ def test_a_jvm_that_stays_frozen_keeps_no_attach_file(monkeypatch: pytest.Monkey
     monkeypatch.setattr(target_side, "LINGER_SECONDS", 0.2)
     with counted(17) as target:
         process = processes.describe(target.pid)
-        file = Path(f"/tmp/.attach_pid{target.pid}")  # a working directory may be that of other containers, too
+        file = Path(f"/tmp/.attach_pid{target.pid}")  # not in the working directory, which other containers may share
         side = target_side._TargetSide(process.pid, process.namespace_pid, process.start_ticks, str(process.root))
         os.kill(process.pid, signal.SIGSTOP)
         try:

@@ -125,7 +125,7 @@ def test_on_a_node_with_the_capabilities_of_the_manifest(image: Path, tmp_path: 
 
 
 def test_beside_a_jvm_as_a_debug_container(image: Path, tmp_path: Path) -> None:
-    """It sees the processes of the JVM's container, and neither its files nor its network."""
+    """btpy sees the processes of the JVM's container, but neither its files nor its network."""
     with jvm(tmp_path / "jvm") as jvm_cell:
         arguments = [str(jvm_cell.process.namespace_pid), "-e", SCRIPT, "--budget", "off"]
         pids = f"/proc/{jvm_cell.process.pid}/ns/pid"

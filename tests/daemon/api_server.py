@@ -21,7 +21,7 @@ NODE = "node-1"
 
 @dataclass
 class FakeApiServer:
-    """``pods``: the metadata of each. ``status``, ``body``: what it answers instead, if they are set. ``trickled``: the
+    """``pods``: the metadata of each pod. ``status``, ``body``: if set, they replace the normal answer. ``trickled``: the
     beginning of an answer that continues with a byte now and then, without an end. ``faults``: the wrong parts of
     requests. ``account``: the directory of the service account."""
 
@@ -32,7 +32,7 @@ class FakeApiServer:
     body: bytes | None = None
     trickled: bytes | None = None
     version: str = "4711"
-    versions: list[str] = field(default_factory=list)  # that were asked for
+    versions: list[str] = field(default_factory=list)  # the versions in the requests
     faults: list[str] = field(default_factory=list)
 
     @property
@@ -44,7 +44,7 @@ class FakeApiServer:
         }
 
     def rotate(self, token: str) -> None:
-        """As kubelet replaces it."""
+        """Replaces the token in the same way as kubelet."""
         new = self.account / "new"
         new.write_text(token)
         new.rename(self.account / "token")

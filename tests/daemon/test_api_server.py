@@ -1,4 +1,4 @@
-"""What btpy asks the API server, and answers that are late, false or too large."""
+"""The requests of btpy to the API server, and answers that are late, false or too large."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_the_token_is_read_for_each_request(fake: FakeApiServer) -> None:
     server = asked(fake)
     server.pods()
     fake.rotate("second-token\n".strip())
-    server.pods()  # the stand-in compares it
+    server.pods()  # the stand-in expects the new token
 
 
 def test_an_answer_is_never_older_than_the_last_one(fake: FakeApiServer) -> None:
     server = asked(fake)
     server.pods()
     server.pods()
-    fake.status = 410  # the server has been restored
+    fake.status = 410  # the server answers so after its data was restored
     with pytest.raises(ApiServerError, match="status 410"):
         server.pods()
     fake.status = 200

@@ -101,7 +101,7 @@ def test_a_daemon_that_is_killed_finds_its_probes_again_and_nothing_is_lost(dire
         called(one, 107)
         counts(receiver, "n", pid, 311)
 
-        (directory / "calls.toml").write_text("jvms = [")  # an error changes nothing
+        (directory / "calls.toml").write_text("jvms = [")  # a file with an error changes nothing
         second.wait_for("is not TOML")
         called(one, 2)
         counts(receiver, "n", pid, 313)
@@ -116,7 +116,7 @@ def test_a_daemon_that_is_killed_finds_its_probes_again_and_nothing_is_lost(dire
         second.wait_for("the probes are out", times=2)
         assert btpy("sessions", pid) == ""
         assert second.end() == 0
-        assert len([record for _, record in receiver.logs if record.event_name == "served"]) == 11  # 3, 3, 3 and 2
+        assert len([record for _, record in receiver.logs if record.event_name == "served"]) == 11  # 3 + 3 + 3 + 2
 
 
 def test_jvms_come_and_go_and_sessions_of_people_are_left_alone(directory: Path) -> None:

@@ -76,7 +76,7 @@ class Counts:
         self._lock = Lock()
 
     def forget(self, pid: int) -> None:
-        """A new JVM has the pid of an earlier one."""
+        """Forgets the count of a JVM that has ended, because a new JVM has its pid."""
         with self._lock:
             self._of.pop(pid, None)
 
@@ -101,7 +101,7 @@ def test_each_count_is_exact_while_jvms_come_and_go_and_the_daemon_is_killed(dir
         watch, counts = Watch(directory, receiver.url), Counts(receiver)
 
         def live(index: int) -> int:
-            """The number of calls of one JVM, which ends when the backend has counted them."""
+            """Runs one JVM until the backend has counted its calls; returns their number."""
             count = len(watch.lines)
             with traffic((11, 17, 21, 25)[index % 4], "-Dbtpy.name=daemon-test", "-Xmx32m") as jvm:
                 counts.forget(jvm.pid)
@@ -109,7 +109,7 @@ def test_each_count_is_exact_while_jvms_come_and_go_and_the_daemon_is_killed(dir
                 waited(lambda: any(text in line for line in watch.lines[count:]), text)
                 calls = CALLS[index % len(CALLS)]
                 called(jvm, calls)
-                time.sleep(index % 3 / 5)  # the daemon may be killed between the two
+                time.sleep(index % 3 / 5)  # the daemon may be killed between the calls
                 called(jvm, calls)
                 waited(lambda: counts[jvm.pid] >= 2 * calls, f"{2 * calls} calls of {jvm.pid}: {counts[jvm.pid]}")
                 assert btpy("sessions", jvm.pid).count(" calls ") == 1

@@ -26,7 +26,7 @@ UIDS = [f"0b7d3c1e-5a0f-4f39-9a53-1f6f0a6c{number}" for number in (4711, 4721)]
 
 
 class Process:
-    """As much of a JVM as a rule looks at; ``uid``: of its pod."""
+    """The properties of a JVM that rules use; ``uid``: the uid of its pod."""
 
     is_btpys_own, attachable, short_main = False, True, "Shop"
 
@@ -39,7 +39,7 @@ class Process:
 
 
 class Placed:
-    """Instead of a placement: it is in at once, and out when it is asked."""
+    """Replaces a placement: its probes are in at once, and out as soon as the daemon asks for it."""
 
     running: list[Placed]
 
@@ -127,7 +127,7 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cleared_pids: list[int
 def test_the_jvms_of_a_rule(node: Node, rule: str, traced: set[int]) -> None:
     node.rule(rule)
     assert node.traced() == traced
-    assert bool(node.fake.versions) is ("jvms" not in rule or "pods" in rule)  # it asks only if a rule needs it
+    assert bool(node.fake.versions) is ("jvms" not in rule or "pods" in rule)  # asks only if a rule needs pods
 
 
 def test_a_static_pod_is_found_by_the_labels_of_its_mirror(node: Node) -> None:
@@ -161,7 +161,7 @@ def test_probes_stay_while_the_api_server_is_away(node: Node) -> None:
     node.rule('pods = "app=shop"')
     assert node.traced() == {101, 103}
     node.fake.status = 503
-    node.processes.append(Process(109, UIDS[0]))  # of a known pod
+    node.processes.append(Process(109, UIDS[0]))  # a new JVM of a known pod
     assert node.traced() == {101, 103, 109}
     node.fake.body = b"[]"
     node.fake.status = 200
@@ -180,7 +180,7 @@ def test_sessions_of_an_earlier_daemon_stay_until_the_api_server_answers(node: N
     node.rule('pods = "app=shop"')
     node.fake.status = 503
     assert node.traced() == set()
-    waited(lambda: cleared_pids == [107], str(cleared_pids))  # no label is needed for it
+    waited(lambda: cleared_pids == [107], str(cleared_pids))  # clearing needs no labels of pods
     node.fake.status = 200
     assert node.traced() == {101, 103}
     waited(lambda: sorted(cleared_pids) == [101, 103, 107], str(cleared_pids))

@@ -15,7 +15,7 @@ from btpy.jvm.processes import JvmProcess
 
 @dataclass
 class Process:
-    """The questions to one loader."""
+    """The facts about a target that the search needs."""
 
     feature_version: int | None = 17
     open_archives: tuple[str, ...] = ()

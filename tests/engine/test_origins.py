@@ -15,7 +15,7 @@ from btpy.wire.messages import LoadedClass, LoadedRefusal
 
 @dataclass
 class Process:
-    """The questions to one archive."""
+    """The facts about a target that the search needs."""
 
     open_archives: list[str]
     shares_files: bool = True

@@ -49,4 +49,4 @@ def test_classes_loaded_later_are_refused_by_name() -> None:
     assert session.weave_state.sites == {}
     (refusal,) = session.weave_state.refusals
     assert (refusal.reason, refusal.class_name) == (RefusalReason.NO_SITES, "com.acme.shop.OrderService")
-    assert verdict(session, "PricingEngine") is Verdict.WOVEN  # it needs only one number
+    assert verdict(session, "PricingEngine") is Verdict.WOVEN  # this class needs only one number

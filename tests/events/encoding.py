@@ -94,8 +94,9 @@ def encode_content(
     weights: bytes | None = b"\0\0\0\0",
     exemplars: bytes = b"\0\0\0\0",
 ) -> bytes:
-    """``entries``: each key with its encoded value; for some kinds, cells (and then values) take the place of the
-    value. ``weights``: the weights of each entry; None: the map has plain values."""
+    """``entries``: each key with its encoded value; some kinds of map have cells, or cells and values, instead of the
+    value. ``weights``: the weights of each entry; None: the map has plain values.
+    """
     entries = list(entries)
     data = struct.pack(">IQQQIQQII", map_id, full, 0, *skips, 0, len(entries))
     for key, rest in entries:
@@ -115,5 +116,5 @@ def encode_values(*values: Value) -> bytes:
 
 
 def segment(number: int, *cells: int) -> tuple[int, ...]:
-    """A segment of buckets or registers, as it stands among the cells."""
+    """A segment of buckets or registers, in the form that it has among the cells."""
     return (number, *cells, *(0,) * (64 - len(cells)))

@@ -99,7 +99,7 @@ def test_the_calls_of_a_task_are_those_of_its_thread_at_its_time() -> None:
     assert (first.line, [task.name for task in second.tasks]) == (34, ["pool-2"])
     assert [[call.end for call in task.children] for task in (first, second)] == [[5_000_000], [9_000_000]]
     assert (first.waited, second.waited, first.cut, second.cut) == (1_800_000, 5_700_000, False, True)
-    assert (first.critical, second.critical) == (3_000_000, 3_700_000)  # and 200 us in the task of pool-2
+    assert (first.critical, second.critical) == (3_000_000, 3_700_000)  # also 200 us in the task of pool-2
     assert [call.end for call in trees.root(2, Call("C", "x", 0, 9_500_000, 9_400_000)).children] == [1_000_000]
     assert [call.name for call in trees.root(3, Call("C", "x", 0, 9_500_000, 9_400_000)).children] == ["t3"]
 

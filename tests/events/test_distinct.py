@@ -19,7 +19,7 @@ MANY = (700, 1_500, 2_500, 10_007, 20_000, 50_000, 100_000, 300_000, 1_000_000)
 
 
 def registers(values: int, chance: random.Random) -> bytes:
-    """The registers after ``count`` values with random hashes.
+    """The registers after this number of values with random hashes.
 
     The highest rank of n values is below r with the chance
     (1 - 2**-r)**n, so one random number gives it.

@@ -198,7 +198,7 @@ def test_depth_is_bounded() -> None:
 
 
 def allowing(*most: int) -> ReadingLimit:
-    """A limit that still allows these numbers of records of the probes. The current second of the limit never ends."""
+    """A limit that still allows ``most[i]`` records of probe i. The current second of the limit never ends."""
     highest = 1000
     limit = ReadingLimit(highest, ())
     for probe, count in enumerate(most):

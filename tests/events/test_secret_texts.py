@@ -52,7 +52,7 @@ def test_hidden(form: str, encoding: str) -> None:
     before, after = (part.encode(encoding) for part in form.format("\0").split("\0"))
     assert hidden.startswith(before)
     assert hidden.endswith(after)
-    assert hidden == masked(b"\x05" + text + b"\xff")[1:-1]  # the same each time
+    assert hidden == masked(b"\x05" + text + b"\xff")[1:-1]  # the mask of a text is always the same
 
 
 @pytest.mark.parametrize("text", SHOWN)
@@ -82,7 +82,7 @@ def test_a_mask_ends_with_its_text() -> None:
 
 
 def test_different_secrets_stay_apart() -> None:
-    """Otherwise map rows with such keys would become one row."""
+    """If their masks were equal, map rows with these keys would become one row."""
     texts = {masked(f"password=secret{number:04}".encode()) for number in range(1009)}
     assert len(texts) == 1009
 

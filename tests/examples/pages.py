@@ -6,7 +6,7 @@ The language after the fence tells the kind of the block:
 - ``console``: commands after ``$``, each with the lines that it prints, or some of them.
 - ``sh``: commands for the reader's own machine.
 - ``prompt``: what a person enters at the prompt, and the answers.
-- ``text``: a drawing, a format or pseudocode; it always needs a reason.
+- ``text``: a drawing, a format or pseudocode; such a block always needs a reason.
 
 ``<!-- not run: REASON -->`` above a block gives the reason why it cannot be run here.
 """
@@ -36,8 +36,9 @@ _NOT_RUN = re.compile(r"^<!-- not run: (?P<reason>.+) -->$")
 
 
 class Block(NamedTuple):
-    """``line``: the number of the first line of the text, from 1. ``reason``: the reason why it is not run; None: it
-    is."""
+    """``line``: the number of the first line of the text, from 1. ``reason``: the reason why the block is not run; None
+    if it is run.
+    """
 
     page: Path
     line: int

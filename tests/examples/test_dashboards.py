@@ -86,7 +86,7 @@ def answers(server: Prometheus, expression: str) -> bool:
 
 @pytest.mark.proof
 def test_prometheus_has_every_request_and_statement_and_answers_each_panel(tmp_path: Path) -> None:
-    """The figures come through a Collector, with the configurations that stand beside the dashboards."""
+    """The figures come through a Collector, with the configurations from the directory of the dashboards."""
     port = free_port()
     requests, statements, waits = (
         f"btpy_{name}_nanoseconds" for name in ("requests", "statements", "connection_waits")

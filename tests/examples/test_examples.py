@@ -76,7 +76,7 @@ def test_slow_returns() -> None:
     with traced("slow_returns.bt") as run:
         events = run.tracer.events("slow_quote")
         imported = [event for event in events if int(event["sku"].removeprefix("SKU-")) % 11 == 5]
-        assert len(imported) == run.shop["tariff"]  # each waits at least 12 ms
+        assert len(imported) == run.shop["tariff"]  # each of these calls waits at least 12 ms
         assert all(event["took"] > 10_000_000 for event in events)
         assert all(
             event["cents"] >= (199 + 137 * int(event["sku"].removeprefix("SKU-"))) * event["quantity"]
@@ -91,7 +91,7 @@ def test_thrown() -> None:
         lookups = run.shop["status.404"] - run.shop["find!NoSuchProductException"]
         assert (
             counts.pop(f"find,{prefix}NoSuchOrderException") == 2 * lookups
-        )  # leaves OrderBook.find, then OrderService.find
+        )  # each exception leaves OrderBook.find, then OrderService.find
         for method in ("find", "reserve", "place"):
             expected = thrown(run.shop, method)
             assert {
@@ -261,7 +261,7 @@ def test_monitors(jdk: int) -> None:
     with traced("monitors.bt", NOT_LOADED_YET, jdk=jdk) as run:
         shoppers = {f"com.acme.shop.LoadGenerator,shopper-{number}" for number in range(1, 5)}
         assert set(run.maps["wait"]) == shoppers
-        assert run.samples("wait") == REQUESTS + len(shoppers)  # each asks once more and gets no order
+        assert run.samples("wait") == REQUESTS + len(shoppers)  # each shopper asks once more and gets no order
         book = "com.acme.shop.OrderBook"
         calls = {method: stats["count"] for method, stats in run.maps["calls"].items()}
         assert run.maps["entered"] == {f"{book},{method}": count for method, count in calls.items()}
@@ -334,7 +334,7 @@ def test_raised_and_caught(jdk: int) -> None:
         assert run.maps["gave_up"] == {f"com.acme.shop.{name}": count for name, count in given_up.items()}
         counts_by_key = run.maps["raised"]
         rethrown = {key.partition(",")[0]: count for key, count in counts_by_key.items() if key.endswith(",place")}
-        bad_requests = given_up["BadRequestException"]  # raised in the method or below it, and always raised again
+        bad_requests = given_up["BadRequestException"]  # raised in `place` or below it; `place` always raises it again
         assert rethrown["com.acme.shop.OutOfStockException"] == given_up["OutOfStockException"]
         assert rethrown["com.acme.shop.BadRequestException"] >= bad_requests
         assert counts_by_key["com.acme.shop.PaymentDeclinedException,decline"] == run.shop["decline"]

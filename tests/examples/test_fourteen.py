@@ -40,7 +40,7 @@ def returned(run: Tracer) -> None:
 
 
 def thrown(run: Tracer) -> None:
-    # Eight exceptions come at once, and the limit is five a second; each has its stack.
+    # Eight exceptions come at once, and the limit is five a second. Each printed exception has its stack.
     lines = run.printed()
     assert len(lines) == 10
     assert all(f"Repository.load threw {SHOP}.Repository$LostException: connection lost" in line for line in lines[::2])
@@ -68,7 +68,7 @@ def endpoints(run: Tracer) -> None:
 
 def allocations(run: Tracer) -> None:
     ((stack, estimate),) = run.maps()["sites"].items()
-    assert estimate == 2_000  # one in a thousand of 2,007
+    assert estimate == 2_000  # two samples of 2,007 allocations, each for a thousand
     assert "World.allocate" in stack
 
 

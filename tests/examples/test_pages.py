@@ -62,8 +62,9 @@ NOT_RUN = {
 """For each page, the number of blocks that cannot be run. A new block of this kind needs a change here, so that a
 reviewer sees it."""
 GENERATED = {"docs/commands.md", "docs/libraries.md"}
-"""Pages whose blocks other tests check: tests/cli the usage lines and examples of the help, tests/probes the output of
-libraries."""
+"""Other tests check the blocks of these pages: tests/cli checks usage lines and examples of the help, and tests/probes
+checks the output of libraries.
+"""
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 COMMANDS = [command for block in BLOCKS if block.language in ("console", "sh") for command in commands(block)]
@@ -73,7 +74,7 @@ LIVE = sorted({block.page for block in BLOCKS if block.language == "console" and
 SHOP = ["java", "-cp", "btpy/_demo/shop.jar", MAIN, "--rate", "300"]
 """The commands with which the tutorial starts the shop; the tests have it running."""
 LONGEST = 4
-"""Seconds: the tests replace a longer time after ``--for`` by this one."""
+"""The longest time after ``--for``, in seconds: the tests shorten longer times to it."""
 OWN_NAME = f"shop-of-pages-{os.getpid()}"
 """The ``-Dbtpy.name`` of the shop of this process: other shops may run on the machine."""
 
@@ -306,7 +307,7 @@ def test_the_commands_of_a_page_print_the_lines_shown(page: Path, shop: Target, 
 
 
 FILLED = {"@lat": "n=", ":probes": r"quote .*/s +[\d.]+[nu]s.*(?s:.*)gc_calls\.end .*0/s"}
-"""Texts that show that an entry has its answer."""
+"""For an entry at the prompt: a pattern of its complete answer."""
 
 
 def test_the_prompt(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import org.osgi.framework.launch.Framework;
 import org.osgi.framework.launch.FrameworkFactory;
 
 /**
- * An OSGi framework with the bundles of its arguments, from the third on; the first is its cache. The second: The
- * second argument: with "implicit" a class outside of bundles may find classes of the boot loader through a bundle;
- * with "strict" no class may; any other text names the packages that all may find. Then "run N" and "end".
+ * An OSGi framework. Arguments: its cache; "implicit", "strict", or names of packages; then its bundles. With
+ * "implicit" a class outside of bundles may find classes of the boot loader through a bundle, with "strict" no class
+ * may; otherwise all classes may find the named packages. Lines of its input: "run N", "end".
  */
 public final class Bundles {
     private Bundles() {}

@@ -2,7 +2,7 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 
-/** Sells when told to: {@code sell THING SIZE TIMES}, a thing with {@code \\uXXXX} escapes. */
+/** Carries out lines of the form {@code sell THING SIZE TIMES}; THING may have {@code \\uXXXX} escapes. */
 public class Clerk {
     static long sold;
 

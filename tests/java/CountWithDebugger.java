@@ -21,8 +21,8 @@ import java.util.TreeMap;
 
 /**
  * Runs RunShapes under the Java Debug Interface and prints how often each method of the shapes was entered and
- * returned: {@code counted TYPE METHOD entries returns}. So these counts are independent of btpy. The debugger sees the
- * beginning of a constructor before super(…), and an exit only if it is not an exception. Bridges are left out.
+ * returned: {@code counted TYPE METHOD entries returns}. These counts do not depend on btpy. The debugger reports the
+ * entry of a constructor before super(…), and no exit by an exception. This class leaves out bridges.
  *
  * <p>Arguments: class path, and the arguments of RunShapes.
  */

@@ -12,7 +12,7 @@ import java.nio.charset.StandardCharsets;
 public final class Cramped extends ClassLoader {
     private static final String NAME = "Cramped$Filler";
     private final byte[] filler = new byte[1 << 16];
-    private final int at; // the position of the digits in its name
+    private final int at; // the position of the digits in the class's name
     private int length;
     private int loaded;
 
@@ -65,7 +65,7 @@ public final class Cramped extends ClassLoader {
         MemoryPoolMXBean pool = pool(arguments[0]);
         long room = Long.parseLong(arguments[1]) << 10;
         Cramped classes = new Cramped();
-        System.out.println("loaded " + step(0)); // the memory for printing this line
+        System.out.println("loaded " + step(0)); // allocates the memory for printing this line
         while (pool.getUsage().getMax() - pool.getUsage().getCommitted() > room) {
             classes.load();
         }

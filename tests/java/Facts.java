@@ -1,7 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Calls a method and prints the facts about each call: thread, times by both clocks, durations. Tests compare records with that. */
+/** Calls a method and prints the facts about each call: thread, times by both clocks, durations. Tests compare records with them. */
 public class Facts {
     /**
      * The number of the call, then the times of its beginning and end by {@code System.nanoTime}, measured inside of {@link

@@ -28,7 +28,7 @@ public final class Filled {
     public static void main(String[] arguments) throws Exception {
         long wanted = Long.parseLong(arguments[0]);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
-        System.out.println("sum " + Work.step(1)); // the memory for printing this line
+        System.out.println("sum " + Work.step(1)); // allocates the memory for printing this line
         for (long surplus = free() - wanted; surplus > 320; surplus = free() - wanted) {
             for (long kib = surplus / 2 + 128; kib > 0; kib -= 8) {
                 kept = new Object[] {new byte[(8 << 10) - 64], kept};

@@ -24,7 +24,7 @@ public final class H2Load {
             try (Statement statement = connection.createStatement()) {
                 statement.execute("CREATE TABLE item(id INT PRIMARY KEY, name VARCHAR(40))");
             }
-            connection.prepareStatement(COUNT).close(); // its class is loaded from here on
+            connection.prepareStatement(COUNT).close(); // loads the class of prepared statements
             Gate.await();
             int duplicates = insert(connection, inserts);
             int found = select(connection, selects, inserts);

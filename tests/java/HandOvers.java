@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
 /**
- * Handles requests, several at a time, whose work runs on other threads. {@code handle} begins a request, and {@code
+ * Handles several requests at a time. Their work runs on other threads. {@code handle} begins a request, and {@code
  * work} runs for it, both with the number of the request.
  */
 public class HandOvers {
@@ -33,7 +33,7 @@ public class HandOvers {
     static final ExecutorService POOL = Executors.newFixedThreadPool(5);
     static final ScheduledExecutorService SCHEDULED = Executors.newScheduledThreadPool(3);
     static final ForkJoinPool FORKS = new ForkJoinPool(4);
-    /** No request started its thread, and the thread works for no request. */
+    /** A pool whose thread was started by no request, and works for no request. */
     static final ExecutorService OTHERS = Executors.newSingleThreadExecutor();
     static final Timer TIMER = new Timer(true);
     static final Map<String, HandOver> KINDS = new LinkedHashMap<>();

@@ -13,7 +13,7 @@ public final class HandedOver {
 
     private HandedOver() {}
 
-    /** Three tasks of 17 ms follow each other on one thread, beside one of 3 ms on another. */
+    /** Three tasks of 17 ms run one after the other on one thread, and a task of 3 ms on another thread. */
     static int answer(int n) throws Exception {
         List<Future<Integer>> parts = new ArrayList<>();
         for (int i = 0; i < 3; i++) {

@@ -102,7 +102,7 @@ public class Intruder {
         }
         for (AccessibleObject member : members) {
             if (isPublic(found, (Member) member)) {
-                continue; // the package is exported: the intruder gains nothing
+                continue; // the package is exported, so the intruder gains nothing
             }
             try {
                 member.setAccessible(true);

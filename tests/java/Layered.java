@@ -3,8 +3,8 @@ import java.util.List;
 import java.util.concurrent.Callable;
 
 /**
- * An application, a platform that it calls through a proxy, and a driver at the bottom, with many frames of a framework between: a
- * known number of calls and exceptions by each place of the application.
+ * An application calls a platform through a proxy, and the platform calls a driver, with many frames of a framework
+ * between. Each place of the application makes a known number of calls and exceptions.
  */
 public final class Layered {
     private Layered() {}

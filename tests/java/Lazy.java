@@ -9,10 +9,10 @@ import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Loads classes on command; its argument is an archive of them. Commands: "run NAME TIMES" uses the application's
- * loader, "apart NAME TIMES" a separate loader, and "altered NAME TIMES" a loader that changes the class file. "all
- * FIRST END" runs each of the classes G0000, G0001 and so on in [FIRST, END) once, with the application's loader. The
- * answer is "ran" and the number of runs.
+ * Loads classes on command; its argument is a jar of them. Commands: "run NAME TIMES" uses the application's loader,
+ * "apart NAME TIMES" a separate loader, and "altered NAME TIMES" a loader that changes the class file. "all FIRST END"
+ * runs each of the classes G0000, G0001 and so on in [FIRST, END) once, with the application's loader. The answer is
+ * "ran" and the number of runs.
  */
 public final class Lazy {
     private Lazy() {}

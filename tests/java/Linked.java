@@ -1,7 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Early is loaded and not initialised. A reflective look at its constructors would load Late. "call N" calls a method of each. */
+/** Early is loaded and not initialised. A reflective look at its constructors would load Late. "call N" calls a method of each class. */
 public final class Linked {
     static class Late {
         static int hit() {

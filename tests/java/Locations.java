@@ -10,7 +10,7 @@ public final class Locations {
     private Locations() {}
 
     public static void main(String[] arguments) {
-        new Part(0).twice(1, "warm", 2L, 3.0); // all classes are loaded before the tracer comes
+        new Part(0).twice(1, "warm", 2L, 3.0); // loads all classes before the tracer attaches
         Gate.await();
         for (int round = 1; round <= 2; round++) {
             System.out.println("round " + round + " " + new Locations().run());
@@ -19,7 +19,7 @@ public final class Locations {
         }
     }
 
-    /** A number that depends on every value that the round computed. */
+    /** Returns a number that depends on every value that the round computes. */
     private int run() {
         shared = 0;
         for (int n = 0; n < 13; n++) {

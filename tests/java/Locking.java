@@ -24,10 +24,10 @@ import sun.misc.Signal;
 public final class Locking {
     private static final int TIMES = 211;
 
-    /** A thread stalls when it makes no progress for this time although threads without probes do. */
+    /** A thread has stalled if it makes no progress for this time while threads without probes make progress. */
     private static final long STALL_MILLIS = Long.getLong("stall.millis", 1_000);
 
-    /** If the watchdog gets a processor within this time, the machine itself does not stand still. */
+    /** If the watchdog gets a processor within this time, the machine itself has not stopped. */
     private static final long CONTROL_MILLIS = 50;
 
     private static final ConcurrentHashMap<String, Long> PROGRESS = new ConcurrentHashMap<>();
@@ -206,7 +206,7 @@ public final class Locking {
     private static final Signal SIGNAL = new Signal("USR2");
     private static final Semaphore SIGNALLED = new Semaphore(0);
 
-    /** The JVM's dispatcher starts a thread for each, which calls the handler. */
+    /** The JVM's dispatcher starts a thread for each signal; this thread calls the handler. */
     private static void signal(int i) throws Exception {
         if (i == 0) {
             Signal.handle(SIGNAL, Locking::handle);

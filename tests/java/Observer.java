@@ -6,7 +6,7 @@ import java.security.ProtectionDomain;
 
 /**
  * An agent that weaves nothing: it reads the class file of a class, and can redefine classes. The JVM asks agents in the order of loading,
- * so this one sees the class files of the agents before it. It may be loaded again.
+ * so this agent sees the class files of the agents before it. It may be loaded again.
  */
 public final class Observer {
     private static volatile Instrumentation instrumentation;

@@ -40,7 +40,7 @@ public final class RunShapes {
     }
 
     public static void main(String[] arguments) throws Exception {
-        new Shapes(0); // the class is loaded before the tracer comes
+        new Shapes(0); // loads the class before the tracer attaches
         Gate.await();
         exits();
         loops();
@@ -102,7 +102,7 @@ public final class RunShapes {
         Expected.calls("Shapes", "loopToFirstInstruction", 5);
         show("factorial", () -> Shapes.factorial(17));
         Expected.calls("Shapes", "factorial", 17);
-        show("even", () -> Shapes.even(19)); // 19, 17, … 1 ask odd(18), … odd(0)
+        show("even", () -> Shapes.even(19)); // even(19), even(17), … even(1) call odd(18), … odd(0)
         Expected.calls("Shapes", "even", 10);
         Expected.calls("Shapes", "odd", 10);
         for (int i = 0; i < 3; i++) {
@@ -149,13 +149,13 @@ public final class RunShapes {
         Expected.calls("Shapes$Derived", "hashOf", 7);
 
         show("Derived of text", () -> new Shapes.Derived("12").made);
-        show("Derived of text", () -> new Shapes.Derived("twelve").made); // leaves before super(…): never entered
+        show("Derived of text", () -> new Shapes.Derived("twelve").made); // never entered: throws before super(…)
         Expected.calls("Shapes$Base", "<init>", 1);
         Expected.calls("Shapes$Derived", "<init>", 1);
         Expected.calls("Shapes$Derived", "hashOf", 1);
 
         for (int i = 0; i < 3; i++) {
-            show("Derived of nothing", () -> new Shapes.Derived().made); // super(…) throws: Derived is never entered
+            show("Derived of nothing", () -> new Shapes.Derived().made); // Derived is never entered: super(…) throws
         }
         Expected.calls("Shapes$Base", "<init>", 3, 3);
 
@@ -170,7 +170,7 @@ public final class RunShapes {
     private static void exceptions() {
         for (int i = 1; i <= 13; i++) {
             int x = i;
-            show("wraps", () -> Shapes.wraps(x)); // 3 6 9 12 throw, of which 6 and 12 go on
+            show("wraps", () -> Shapes.wraps(x)); // `passes` throws for 3, 6, 9, 12; `wraps` throws for 6, 12
         }
         Expected.calls("Shapes", "wraps", 13, 2);
         Expected.calls("Shapes", "passes", 13, 4);
@@ -203,11 +203,11 @@ public final class RunShapes {
         Expected.calls("Shapes", "<init>", 1);
         for (int i = 0; i < 11; i++) {
             int x = i;
-            show("synchronizedMethod", () -> shapes.synchronizedMethod(x)); // past 20 it throws: for 6 and for 9
+            show("synchronizedMethod", () -> shapes.synchronizedMethod(x)); // throws for 6 and 9: sum > 20
             show("synchronizedStatic", () -> Shapes.synchronizedStatic(x));
             show("synchronizedBlock", () -> shapes.synchronizedBlock(x % 3));
         }
-        Expected.calls("Shapes", "synchronizedMethod", 11, 2); // synchronizedBlock changes the sum in between
+        Expected.calls("Shapes", "synchronizedMethod", 11, 2); // synchronizedBlock changes the sum between these calls
         Expected.calls("Shapes", "synchronizedStatic", 11);
         Expected.calls("Shapes", "synchronizedBlock", 11, 4);
         show("lock is free", () -> Thread.holdsLock(shapes) || Thread.holdsLock(Shapes.class));
@@ -224,7 +224,7 @@ public final class RunShapes {
         Expected.calls("Shapes$Operation", "values", 2); // Enum.valueOf also calls values()
         Expected.calls("Shapes$Operation", "valueOf", 2, 1);
         Expected.calls("Shapes$Operation", "<clinit>", 1);
-        Expected.calls("Shapes$Operation", "<init>", 3); // PLUS by way of this(…)
+        Expected.calls("Shapes$Operation", "<init>", 3); // the constructor of PLUS calls this(…)
 
         show("Greeting", () -> new Shapes.Person().greet() + Shapes.Greeting.of("lambda").greet());
         Expected.calls("Shapes$Person", "<init>", 1);
@@ -256,7 +256,7 @@ public final class RunShapes {
         for (int i = 0; i < 5; i++) {
             weights.add(new Shapes.Weight(i * 7 % 5));
         }
-        show("largest", () -> Shapes.largest(weights, Comparator.naturalOrder()).grams); // 4 comparisons, by a bridge
+        show("largest", () -> Shapes.largest(weights, Comparator.naturalOrder()).grams); // 4 calls of a bridge
         show("call", () -> ((Shapes.Weight) ((Callable<?>) weights.get(0)).call()).grams);
         Expected.calls("Shapes", "largest", 1);
         Expected.calls("Shapes$Weight", "<init>", 5);

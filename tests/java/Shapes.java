@@ -234,7 +234,7 @@ class Shapes {
             more = x;
         }
 
-        /** An exception leaves it before super(…) was called: it was never entered. */
+        /** An exception leaves the constructor before super(…) is called, so it is never entered. */
         Derived(String number) {
             super(Integer.valueOf(number));
         }

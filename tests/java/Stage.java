@@ -46,7 +46,7 @@ public final class Stage {
                 byte[] bytes = Files.readAllBytes(Paths.get(words[2]));
                 Observer.instrumentation().redefineClasses(new ClassDefinition(Class.forName(words[1]), bytes));
                 return words[1];
-            case "premain": // the agent of a jar, with the Instrumentation of this program's own agent
+            case "premain": // starts the agent of a jar, with the Instrumentation of this program's own agent
                 JarFile jar = new JarFile(words[1]);
                 Observer.instrumentation().appendToSystemClassLoaderSearch(jar);
                 Class.forName(jar.getManifest().getMainAttributes().getValue("Premain-Class"))
@@ -82,7 +82,7 @@ public final class Stage {
                 };
                 guest = (Runnable) secluded.loadClass(words[2]).getDeclaredConstructor().newInstance();
                 return words[2];
-            case "hide": // the same class, hidden (JDK 15 and later)
+            case "hide": // the class as a hidden class (JDK 15 and later)
                 guest = hidden(Files.readAllBytes(Paths.get(words[1], words[2] + ".class")));
                 return words[2];
             case "run":

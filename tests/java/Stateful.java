@@ -6,7 +6,7 @@ import java.util.List;
 
 /** Makes tasks, and passes them from thread to thread, as the lines of its standard input say. */
 public class Stateful {
-    /** No tracer may call its methods. */
+    /** Tracers must not call its methods. */
     static class Task {
         final int number;
 

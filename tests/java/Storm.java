@@ -59,7 +59,7 @@ public final class Storm {
         List<Thread> all = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
             List<String> order = new ArrayList<>(names);
-            if (i % 2 == 1) { // the others race for the same names
+            if (i % 2 == 1) { // all other threads race for the names in the same order
                 Collections.shuffle(order, new Random(i));
             }
             Thread thread = new Thread(() -> {

@@ -36,7 +36,7 @@ public class Traffic {
 
     public static void main(String[] arguments) throws Exception {
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
-        new Other().turn(0); // loaded from here on
+        new Other().turn(0); // loads the class Other
         System.out.println("ready");
         List<Thread> threads = new ArrayList<>();
         long[] calls = {};

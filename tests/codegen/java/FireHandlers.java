@@ -75,7 +75,7 @@ public class FireHandlers {
                 longList.add(i);
                 longArray[i] = i;
             }
-            // strings of one hash code: one bucket, in ConcurrentHashMap a tree
+            // strings with equal hash codes: all are in one bucket, which ConcurrentHashMap makes a tree
             for (int i = 0; i < 32; i++) {
                 StringBuilder key = new StringBuilder();
                 for (int bit = 0; bit < 5; bit++) {
@@ -136,7 +136,7 @@ public class FireHandlers {
             case "open":
                 capacity = 64;
                 session.close();
-                Headroom.look(); // like event threads: maps of closed sessions are garbage
+                Headroom.look(); // as the event thread does, because the maps of closed sessions are garbage
                 open();
                 return String.valueOf(site());
             case "capacity":
@@ -346,7 +346,7 @@ public class FireHandlers {
         return "a:" + value.getClass().getName();
     }
 
-    /** Records in hexadecimal, then requests as kind template probe site argument. */
+    /** Returns the records in hexadecimal, then for each request its kind, template, probe, site and argument. */
     static String events() throws Exception {
         StringBuilder answer = new StringBuilder();
         StringBuilder requests = new StringBuilder();

@@ -2,9 +2,12 @@ import java.util.Arrays;
 
 /** Prepared classes ({@code tests/codegen/injection.py}) ask here, before an instruction, whether it must fail. */
 public class Injection {
-    /** Points from this one on belong to the handler, and end with the session's error. Lower points belong to the runtime. */
+    /**
+     * Points from this number on belong to the handler, and throw the session's error. Lower points belong to the
+     * runtime.
+     */
     static final int HANDLER = 1 << 20;
-    /** Added to a point of the handler that is a call. */
+    /** Added to the number of a point that is a call in the handler. */
     static final int CALL = 1 << 19;
 
     static final int SINGLE = 0;
@@ -42,7 +45,7 @@ public class Injection {
         on = true;
     }
 
-    /** @return how many errors were thrown, then points that were met for the first time */
+    /** @return how many errors were thrown, then the points that the code has reached for the first time */
     static String end() {
         on = false;
         StringBuilder met = new StringBuilder().append(failedTwice ? 2 : failed ? 1 : 0);

@@ -27,7 +27,7 @@ final class Orders {
         }
     }
 
-    /** The threads take turns at the orders, and change the carrier between them. */
+    /** The threads place orders in turn, and change their carrier threads between orders. */
     private static void onVirtualThreads(Tracing tracing, int round) throws Exception {
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < THREADS; i++) {

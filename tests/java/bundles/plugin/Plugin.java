@@ -2,7 +2,7 @@ package plugin;
 
 import shared.Counter;
 
-/** The class of the other bundle. */
+/** The class of the bundle that imports {@link Counter}. */
 public class Plugin implements Runnable {
     private final Counter counter = new Counter();
 

@@ -111,7 +111,7 @@ final class Cart {
     int total(double discount, List<Item> items) {
         int sum = 0;
         for (Item item : items) sum += item.qty;
-        return (int) (sum * (1 - discount)); // the line in the script
+        return (int) (sum * (1 - discount)); // the line that the script names
     }
 }
 
