@@ -163,7 +163,7 @@ class Nodes:
         return self.by_name[name]
 
     def refuse_key(self, name: str) -> None:
-        """Makes the machine refuse the client's key, because it expects a different one."""
+        """Makes the machine refuse the client's key: from now on it expects a different key."""
         other = self.directory / "other"
         _key(other)
         (self[name].directory / "authorized_keys").write_text(other.with_suffix(".pub").read_text())

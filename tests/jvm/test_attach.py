@@ -187,7 +187,7 @@ def test_a_target_that_is_killed_before_its_agent_calls_is_said_to_have_ended(mo
 
 
 def taken_and(number: signal.Signals) -> Callable[[Connecting], tuple[socket.socket, Welcome]]:
-    """The messages to a target whose agent has connected and proved itself, before there is a session."""
+    """Sends the signal to the target when its agent has connected and proved itself, before there is a session."""
     take = Connecting.take
 
     def taken(connecting: Connecting) -> tuple[socket.socket, Welcome]:
@@ -398,7 +398,7 @@ def test_a_jar_that_the_jvm_cannot_use_is_named(monkeypatch: pytest.MonkeyPatch,
 
 def test_a_jvm_without_sun_misc_unsafe_says_which_module_it_lacks() -> None:
     with counted(11, "--limit-modules=java.base") as target:
-        for _ in range(2):  # it fails in another way the second time
+        for _ in range(2):  # the second attach fails in a different way
             with pytest.raises(TargetGone) as caught:
                 Session.attach(target.pid)
             assert "needs the module jdk.unsupported" in caught.value.help[0]

@@ -55,7 +55,7 @@ def test_a_name_has_to_be_that_of_one_jvm() -> None:
             find("twin")
         assert caught.value.code == "BT512"
         assert [str(target.pid) in " ".join(caught.value.help) for target in (one, two)] == [True, True]
-        assert find("twin-1").pid == one.pid  # its whole name, although the other name contains it
+        assert find("twin-1").pid == one.pid  # this exact name wins, although the other name contains it
         assert find("win-12").pid == two.pid
         with pytest.raises(AttachError) as caught:
             find("triplet")

@@ -35,7 +35,7 @@ def ours() -> lalr.Parser:
 
 
 def test_the_same_grammar_gives_the_same_tables() -> None:
-    """The order of Lark's sets depends on the seed of hashes. The build must not."""
+    """The order of Lark's sets depends on the seed of hashes, but the built tables must not depend on it."""
     program = f"import sys; from btpy.lang.syntax.tables import tables; print(tables(sys.stdin.read(), {STARTS}))"
     results = {
         subprocess.run(

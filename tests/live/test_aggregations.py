@@ -17,7 +17,7 @@ from tests.live.scripts import counted, program
 
 CALLS = 1009
 EVERY = 13
-CHOSEN = range(EVERY - 1, CALLS, EVERY)  # chosen by a countdown from 13: call 12, 25, …
+CHOSEN = range(EVERY - 1, CALLS, EVERY)  # a countdown from 13 chooses calls 12, 25, …
 
 KINDS = """
 @OnMethod(class="Counted", method="step", location=ENTRY)
@@ -219,7 +219,9 @@ LOOKED_UP = """
 
 
 def test_looking_for_a_key_fires_no_probe() -> None:
-    """The handler of ``step`` takes no guard; a key that is an object makes btpy call ``Class.getName``."""
+    """The handler of ``step`` does not guard against reentry. For a key that is an object, btpy calls
+    ``Class.getName``.
+    """
     with counted(17) as target, Session.attach(target.pid) as session:
         session.deployer.load(program(LOOKED_UP), allow=("core",))
         target.send(f"call {CALLS}")

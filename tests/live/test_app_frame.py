@@ -38,8 +38,8 @@ def test_app_frame_skips_the_platform_and_the_proxy(jdk: int, tmp_path: Path) ->
             tracer.check_complete()
         maps = tracer.maps()
         find, first, second = "Layered.find:76", "Layered.first:67", "Layered.second:71"
-        # One call has more frames of the platform above it than the search reads: then the answer is the best frame
-        # outside of the JDK.
+        # For one call, the stack has more frames of the platform than the search reads. The answer is then the best
+        # frame outside of the JDK.
         assert maps["frame"] == {find: 13 + 31 + 5, "Layered$Driver.execute:17": 1}
         assert maps["second"] == {first: 13, second: 31, "Layered.main:59": 5, "null": 1}
         assert maps["caller"] == {"Layered$Platform.lambda$query$0:33": 50}

@@ -29,7 +29,7 @@ LOG4J = ("org.apache.logging.log4j:log4j-api:2.25.1", "org.apache.logging.log4j:
 OLD_LOG4J = ("org.apache.logging.log4j:log4j-api:2.17.1",)
 BRAVE = ("io.zipkin.brave:brave:6.3.0",)
 DATADOG = "com.datadoghq:dd-java-agent:1.58.2"
-ALONE = [  # no agent of Datadog's to which it could send
+ALONE = [  # no Datadog agent process runs to which the tracer could send
     "-Ddd.trace.otel.enabled=true",
     "-Ddd.instrumentation.telemetry.enabled=false",
     "-Ddd.remote_config.enabled=false",
@@ -103,7 +103,7 @@ def asked(port: int, count: int) -> dict[str, int]:
 
 def check_requests(mode: str, version: str, count: int) -> None:
     with served(mode, version) as (jvm, port):
-        asked(port, 1)  # the agent loads its storage of spans with the first one, and btpy finds it a little later
+        asked(port, 1)  # the agent loads its storage of spans at the first request, and btpy finds it a little later
         with btpy.attach(jvm.pid) as session:
             session.add(SERVED)
             reader = session.events(timeout=60)

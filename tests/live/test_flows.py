@@ -1,5 +1,6 @@
 """Flows: 401 requests whose work is handed over in each way that ``probes/flows.bt`` knows. The program knows the
-request of each piece of work, and the probe compares it with what the flow says."""
+request of each piece of work, and the probe compares it with the request of the flow.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from tests.targets import target
 JAVA = Path(__file__).parents[1] / "java"
 REQUESTS, CLIENTS = 401, 5
 MOST, MORE = 65_536, 1_009
-"""The number of hand-overs that the agent remembers, and the number of further ones."""
+"""The number of hand-overs that the agent remembers, and the number of hand-overs beyond that."""
 MANY = 211
 """The number of objects that may have state for another reason."""
 SHARED = 4_001

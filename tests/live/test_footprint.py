@@ -16,9 +16,11 @@ from tests.targets import Target, target
 BUFFERS = 8 << 20
 AT_REST = 1 << 20
 METASPACE = 13 << 18
-"""JDK 25 needs the most, 3.0 MiB: all classes of the agent are defined at once, into their own module."""
+"""JDK 25 needs the most, 3.0 MiB, because it defines all classes of the agent at once, in their own module."""
 SMALL_TLABS = ("-XX:TLABSize=4k", "-XX:-ResizeTLAB")
-"""A thread that allocates after the collection takes a whole TLAB, by default 0.7 MB here: all of it counts as used."""
+"""A thread that allocates after the collection takes a whole TLAB, by default 0.7 MB here. The whole TLAB counts as
+used.
+"""
 
 NOISE = 96 << 20
 """Bytes of heap for 100,003 virtual threads: a kilobyte for each, less than any buffer. Their own stacks differ by
@@ -55,7 +57,7 @@ def asked(jvm: Target, order: str) -> dict[str, int]:
 
 
 def settled(jvm: Target) -> dict[str, int]:
-    """The smallest use of its heap: buffers of recent requests may still be in use."""
+    """The smallest of several readings of the heap, because buffers of recent requests may still be in use."""
     return min((asked(jvm, "state") for _ in range(5)), key=lambda state: state["heap"])
 
 

@@ -60,7 +60,7 @@ def test_polars(maps: Mapping[str, btpy.MapView]) -> None:
 
 
 def test_maps_in_a_notebook(maps: Mapping[str, btpy.MapView]) -> None:
-    """The few rows that a terminal shows: 0, and the powers of two of nanoseconds up to 262 us."""
+    """A notebook shows the few rows that a terminal shows: one for 0, and one for each power of two up to 262 us."""
     html = maps["@took"]._repr_html_()
     assert re.search(rf"n={CALLS}\b", html)
     counts = [int(count) for count in re.findall(r">(\d+)</td></tr>", html)]

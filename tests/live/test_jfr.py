@@ -30,7 +30,7 @@ SCRIPT = """FlightOrders::order @exit {
 }"""
 MISSION_CONTROL = ("org.openjdk.jmc:flightrecorder:8.3.1", "org.openjdk.jmc:common:8.3.1", "org.lz4:lz4-java:1.8.0")
 TOOLS = 17
-"""The JDK whose tools read the recordings of Java 8, which has none."""
+"""The JDK whose tools read the recordings of Java 8, which has no such tools."""
 
 
 @contextmanager
@@ -57,12 +57,12 @@ def next_round(jvm: Target, orders: str) -> None:
 
 
 def types(text: str) -> set[str]:
-    """The names in a summary, or in metadata."""
+    """The names of event types in a summary, or in metadata."""
     return set(re.findall(r'^(?: |@Name\(")(\w+\.[\w.]+)(?= +\d+ +\d+$|"\)$)', text, re.MULTILINE))
 
 
 def check_nothing_is_registered(jdk: int, jvm: Target, file: Path) -> None:
-    """A recording that begins after btpy has left knows no event type of ours."""
+    """A recording that begins after btpy has left knows no event type of btpy."""
     run(jdk, "jcmd", jvm.pid, "JFR.start", "name=after")
     run(jdk, "jcmd", jvm.pid, "JFR.dump", "name=after", f"filename={file}")
     for command in ("summary", "metadata"):

@@ -140,7 +140,7 @@ def test_every_program_survives(cell: Cell, what: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("jdk", [17, 21, 25])
 @pytest.mark.parametrize("arguments", [SESSION, DOCTOR], ids=["session", "doctor"])
 def test_a_heap_of_few_pages_gets_no_question(jdk: int, arguments: tuple[str, ...]) -> None:
-    """The answering thread of the JVM would need the next page of memory."""
+    """The thread of the JVM that answers questions would need a further page of memory."""
     with filled(jdk, "Z", 16, 6 * 1024) as jvm:
         result = command(*(argument.format(pid=jvm.pid) for argument in arguments))
         assert "the JVM" in result.stdout + result.stderr

@@ -70,8 +70,8 @@ def test_a_class_that_is_loaded_and_not_linked_is_woven_and_not_initialised(jdk:
 
 @all_jdks
 def test_classes_that_weaving_itself_loads_are_woven(jdk: int, tmp_path: Path) -> None:
-    """Linking verifies the class, and the verifier loads other classes: in the agent's thread, which must not wait for
-    probes.
+    """Linking verifies the class, and the verifier loads other classes. This happens in the agent's thread, which must
+    not wait for probes.
     """
     script = '@OnMethod(class="Verified*", method=["run", "value"]) { @n = count(); @by[cls, method] = count(); }'
     with stage(jdk, tmp_path) as jvm:
@@ -160,7 +160,7 @@ BUNDLES = """
 
 @contextmanager
 def framework(jdk: int, directory: Path, delegation: str) -> Iterator[Target]:
-    """Felix with two bundles; one uses a class of the other (Bundles.java)."""
+    """Felix with two bundles: the bundle ``plugin`` uses a class of the bundle ``shared`` (Bundles.java)."""
     felix = artifact(FELIX)
     shared = compiled([JAVA / "bundles" / "shared" / "Counter.java"])
     plugin = compiled([JAVA / "bundles" / "plugin" / "Plugin.java"], classpath=[shared])

@@ -21,14 +21,16 @@ Event = dict[str, Any]
 
 
 def line_of(mark: str) -> int:
-    """The line with the comment ``// @mark``, or the only one with that text."""
+    """The line with the comment ``// @mark``, or the only line with the text ``mark``."""
     (number,) = [at for at, line in enumerate(TEXT.split("\n"), 1) if line.endswith(f"// @{mark}") or mark in line]
     return number
 
 
 @contextmanager
 def traced(jdk: int, tmp_path: Path, script: str) -> Iterator[Tracer]:
-    """Runs two rounds of the program, the first with the probes and the second without. Both must print the same."""
+    """Runs two rounds of the program, the first with the probes and the second without. Both rounds must print the same
+    text.
+    """
     classes = compiled(SOURCES)
     path = tmp_path / "locations.bt"
     path.write_text(script)
@@ -151,7 +153,7 @@ def test_objects_and_arrays(jdk: int, tmp_path: Path) -> None:
     with traced(jdk, tmp_path, OBJECTS) as tracer:
         results = []
         for n in range(11):
-            results += [n, n + 100, *([n] if n % 2 else [])]  # the third one throws for even numbers
+            results += [n, n + 100, *([n] if n % 2 else [])]  # the third constructor call throws for even numbers
         assert tracer.events("new") == [{"id": id_, "of": "Locations$Part", "size": 16} for id_ in results]
         assert tracer.maps()["exceptions"] == {
             "exceptions,java.lang.IllegalArgumentException": 10,
@@ -384,9 +386,9 @@ def test_lines(jdk: int, tmp_path: Path) -> None:
         ]
         lines = Counter({str(line): 3 for line in range(marks["first"], marks["last"] + 2)})
         header = marks["loop"] - 1
-        lines[str(header)] = 3 + 6  # the loop's header begins twice: before the first turn, and after each
+        lines[str(header)] = 3 + 6  # the loop's header has two beginnings: before the first turn, and after each turn
         lines[str(marks["loop"])] = 6
-        del lines[str(marks["loop"] + 1)]  # its closing brace has no code
+        del lines[str(marks["loop"] + 1)]  # the loop's closing brace has no code
         assert tracer.maps()["lines"] == lines
         assert tracer.maps()["only"] == {"lines": 3}
         pattern = re.compile(r"n=(\d), apiToken=•••, sum=\d+, ratio=[\d.]+")
@@ -395,7 +397,7 @@ def test_lines(jdk: int, tmp_path: Path) -> None:
 
 @all_jdks
 def test_everything_at_once(jdk: int, tmp_path: Path) -> None:
-    """All scripts together, with several probes at one instruction: each fires."""
+    """All scripts together have several probes at one instruction, and each of these probes fires."""
     marks = {mark: line_of(f"@{mark}") for mark in ("first", "second", "loop", "text", "last")}
     scripts = [CALLS, OBJECTS, ACCESS, TYPES, MONITORS, LINES.format(**marks)]
     with traced(jdk, tmp_path, "\n".join(scripts)) as tracer:

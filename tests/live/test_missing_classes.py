@@ -1,4 +1,4 @@
-"""Classes that mention others which do not exist: libraries have parts for optional dependencies."""
+"""Classes that refer to missing classes, because libraries have parts for optional dependencies."""
 
 from __future__ import annotations
 

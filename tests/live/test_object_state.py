@@ -60,7 +60,7 @@ def test_objects_have_variables_as_long_as_they_live(jdk: int) -> None:
         touches = maps["touched"][None,]
         assert isinstance(touches, Count)
         assert maps["touched"] == {(1,): Count(MOST + MORE - touches.n), (None,): touches}
-        assert MORE <= touches.n <= MORE + TASKS  # the agent may not have heard yet that the tasks are gone
+        assert MORE <= touches.n <= MORE + TASKS  # the agent may learn later that the tasks were collected
         assert objects_with_state(jvm) <= MOST
         jvm.send("forget")
         assert jvm.wait_for("alive") == "alive 0"

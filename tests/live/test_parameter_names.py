@@ -63,7 +63,7 @@ def test_names_are_the_same_before_during_and_after(jdk: int, tmp_path: Path) ->
         before = both(jvm)
         assert before[1] == "bound ada/42"
         assert "order(0 customer,16 number,)" in before[0]
-        for _ in range(2):  # the second session is shown what the JVM kept of the first
+        for _ in range(2):  # the JVM shows the second session the class that the first one left
             with Session.attach(jvm.pid) as session:
                 deployment = session.deployer.load(program(SCRIPT))
                 assert deployment.refusals == ()

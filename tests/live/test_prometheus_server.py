@@ -17,7 +17,7 @@ from tests.tracer import Tracer
 pytestmark = pytest.mark.proof
 
 SCRIPT = "Traffic::serve @entry { @n[arg0 % 3] = count(); @sizes = hist(arg0) } @OnEnd { print(@sizes) }"
-CALLS = 1009  # with the arguments 0 to 1008
+CALLS = 1009  # the calls have the arguments 0 to 1008
 QUANTILES = (0.01, 0.5, 0.9, 0.99)
 
 
@@ -38,7 +38,7 @@ def test_by_otlp_with_native_histograms(tmp_path: Path) -> None:
             assert server.number(f'btpy_n_total{{key1="{rest}"}}') == len(range(rest, CALLS, 3))
         assert server.number("histogram_count(btpy_sizes)") == CALLS
         assert server.number("histogram_sum(btpy_sizes)") == sum(range(CALLS))
-        for quantile in QUANTILES:  # buckets of a quarter of a power of two
+        for quantile in QUANTILES:  # each bucket spans a factor of 2**0.25
             exact = quantile * (CALLS - 1)
             assert exact / 2**0.25 <= server.number(f"histogram_quantile({quantile}, btpy_sizes)") <= exact * 2**0.25
         assert server.number("btpy_probe_hits_total") == CALLS
@@ -63,7 +63,7 @@ def test_the_sum_over_twenty_jvms_has_the_buckets_of_the_merged_map(tmp_path: Pa
         assert tracer.stop() == 0
         merged = [record["data"]["@sizes"] for record in tracer.of("hist") if "@sizes" in record["data"]][-1]
         assert sum(bucket["count"] for bucket in merged) == sum(calls)
-        for low, high, count in buckets:  # btpy keeps small numbers apart: several of its buckets may be one here
+        for low, high, count in buckets:  # btpy has a bucket for each small number; one of Prometheus may have several
             assert count == sum(bucket["count"] for bucket in merged if low < bucket["max"] <= high)
         assert sum(count for _, _, count in buckets) == sum(calls)
         median = server.number("histogram_quantile(0.5, sum(btpy_sizes))")
@@ -89,7 +89,7 @@ def test_by_scraping_with_classic_histograms(tmp_path: Path) -> None:
         waited(lambda: server.number("sum(btpy_n_total)") == CALLS, "all calls")
         assert server.number("btpy_sizes_count") == CALLS
         assert server.number("btpy_sizes_sum") == sum(range(CALLS))
-        for quantile in QUANTILES:  # buckets of a power of two
+        for quantile in QUANTILES:  # each bucket spans a factor of 2
             exact = quantile * (CALLS - 1)
             assert exact / 2 <= server.number(f"histogram_quantile({quantile}, btpy_sizes_bucket)") <= exact * 2
         assert server.number('up{job="btpy"}') == 1
@@ -97,7 +97,7 @@ def test_by_scraping_with_classic_histograms(tmp_path: Path) -> None:
 
 
 def test_by_scraping_with_native_histograms(tmp_path: Path) -> None:
-    """Prometheus chooses the protobuf format for them. Its classic buckets are not stored."""
+    """Prometheus chooses the protobuf format for native histograms, and does not store the classic buckets in it."""
     script = f"{SCRIPT} Traffic::serve @exit {{ @took = hist(duration) }} @OnEnd {{ print(@took) }}"
     with traffic() as one, ExitStack() as stack:
         tracer = started(stack, one.pid, "--prometheus", "0", script=script)
@@ -111,7 +111,7 @@ def test_by_scraping_with_native_histograms(tmp_path: Path) -> None:
         assert server.number("histogram_count(btpy_sizes)") == CALLS
         assert server.number("histogram_sum(btpy_sizes)") == sum(range(CALLS))
         assert server.query("btpy_sizes_bucket") == []
-        for quantile in QUANTILES:  # buckets of a quarter of a power of two
+        for quantile in QUANTILES:  # each bucket spans a factor of 2**0.25
             exact = quantile * (CALLS - 1)
             assert exact / 2**0.25 <= server.number(f"histogram_quantile({quantile}, btpy_sizes)") <= exact * 2**0.25
         (sizes,) = server.query("btpy_sizes")

@@ -161,7 +161,7 @@ def test_every_reader_gets_every_event() -> None:
         assert (first.location.class_name, first.location.method) == ("Traffic", "serve")
         assert abs(first.time.timestamp() - time.time()) < PATIENCE
         assert first.nanos // 1000 == round(first.time.timestamp() * 1_000_000)
-        assert slow.dropped == 0  # the events kept for late readers are the minimum capacity
+        assert slow.dropped == 0  # the capacity is at least the events that are kept for late readers
         assert list(session.events(timeout=0, from_start=False)) == []
         session.detach()
         assert list(late) == []
@@ -529,7 +529,7 @@ def test_several_targets_are_one() -> None:
         maps = sessions.maps
         assert maps["@n"].value == 18
         assert (maps["@sizes"].value.count, maps["@sizes"].value.max) == (18, 10)
-        assert list(maps["@by"].values()) == [18]  # the same stack in both
+        assert list(maps["@by"].values()) == [18]  # both JVMs have the same stack
         with pytest.raises(btpy.ScriptError):
             sessions.add("Traffic::serve @entry { print(nothing) }")
         assert sessions.failures == {}
@@ -538,7 +538,7 @@ def test_several_targets_are_one() -> None:
         assert {next(events).pid for _ in range(7)} == {one.pid}
         waited(lambda: other.pid in sessions.failures, "the end of one target")
         assert [session.target.pid for session in sessions.running] == [one.pid]
-        assert sessions.maps["@n"].value == 25  # the last content of the other target stays
+        assert sessions.maps["@n"].value == 25  # sums keep the last content of the ended target
         assert sessions.maps["@last"] == {one.pid: 6, other.pid: 10}
         receipts = sessions.detach()
         assert {pid: receipt.clean for pid, receipt in receipts.items()} == {one.pid: True}

@@ -50,7 +50,7 @@ def run(shapes: Target) -> None:
 
 
 def expected(lines: list[str]) -> dict[str, Counter[str]]:
-    """The program's own counts, as ``{"entry": {"Shapes,dense": 7}, …}``, without zeros."""
+    """The counts that the program prints, as ``{"entry": {"Shapes,dense": 7}, …}``, without zeros."""
     counts: dict[str, Counter[str]] = {"entry": Counter(), "return": Counter(), "throw": Counter()}
     for line in lines:
         if line.startswith("expect "):
@@ -127,7 +127,7 @@ def shown(value: object) -> str:
 
 
 def test_without_permission_the_jvm_warns_and_nothing_else_is_printed(tmp_path: Path) -> None:
-    """JEP 451: JDK 21 and later print this themselves when an agent is loaded into a running JVM."""
+    """JEP 451: JDK 21 and later print the warning when an agent is loaded into a running JVM."""
     classes = compiled(SOURCES)
     script = tmp_path / "everything.bt"
     script.write_text(EVERYTHING)

@@ -1,4 +1,4 @@
-"""The counts that RunShapes expects of itself, compared with those of the JVM's own debugger interface."""
+"""Compares the counts that RunShapes expects with the counts of the JVM's debugger interface."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.live.test_shapes import SOURCES, expected
 JAVA = Path(__file__).parent.parent / "java"
 
 # The differences between the debugger's counts and those of a probe.
-BEFORE_SUPER = {"Shapes$Derived,<init>": 4}  # left by an exception before super(…) had returned
+BEFORE_SUPER = {"Shapes$Derived,<init>": 4}  # an exception ended these calls before super(…) had returned
 SYNTHETIC = re.compile(r".*,\$values|Shapes(\$Greeting)?\$\$Lambda.*")
 
 

@@ -28,7 +28,7 @@ def jvm() -> Iterator[Target]:
 
 
 def complaint(jvm: Target, script: str) -> Diagnostic:
-    """The only message about a probe without a place; the probe changes nothing."""
+    """Returns the only message about a probe without a place. The probe changes no class."""
     with Session.attach(jvm.pid) as session:
         with pytest.raises((NothingMatched, ScriptError)) as caught:
             session.deployer.load(program(script))
@@ -93,7 +93,7 @@ def test_a_probe_that_can_never_fire_says_why(case: str, jvm: Target) -> None:
 
 
 def test_where_a_constructor_throws_there_is_no_object_to_be_seen(jvm: Target) -> None:
-    """The place where the constructor returns has an object, and btpy traces it."""
+    """The constructor also has a place where it returns; at this place there is an object, and btpy traces it."""
     script = (
         '@OnMethod(class="Silent", method="<init>", location=CALL(class="java.util.ArrayList", method="<init>", '
         "when=AFTER)) { print(target); }"
@@ -130,7 +130,7 @@ PAGE = b"SMAP\nguest_jsp.java\nJSP\n*S JSP\n*F\n+ 1 guest.jsp\npages/guest.jsp\n
 
 
 def page() -> bytes:
-    """The class compiled from a page."""
+    """A class like those that a compiler makes from JSP pages."""
     guest = runnable()
     run = guest.method(ACC_PUBLIC, "run", "()V")
     for line in (101, 102):
@@ -236,7 +236,7 @@ def large(guest: ClassBuilder) -> None:
 
 def crowded(guest: ClassBuilder) -> None:
     guest.method(ACC_PUBLIC, "run", "()V").op(op.RETURN)
-    guest.to_bytes()  # the pool now has every entry that the class itself needs
+    guest.to_bytes()  # adds every entry that the class itself needs to the pool
     while guest.pool.count < 65_534:
         guest.pool.integer(1_000_000 + guest.pool.count)
 

@@ -79,12 +79,12 @@ def test_an_application_that_runs_out_of_stack_or_memory(jdk: int) -> None:
         session.deployer.load(program(script))
         jvm.send("overflow 31")
         assert jvm.wait_for("overflows") == "overflows 31"
-        time.sleep(2.2)  # two periods: after them, a guard stuck at the very end of a stack is released
+        time.sleep(2.2)  # two periods, after which the agent releases a guard that a full stack left set
         jvm.send("exhaust 7")
         assert jvm.wait_for("failures") == "failures 7"
         maps = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert maps["failed"] == {("java.lang.OutOfMemoryError",): Count(7)}
-        assert set(maps["left"]) <= {("java.lang.StackOverflowError",)}  # a stuck guard stops all probes
+        assert set(maps["left"]) <= {("java.lang.StackOverflowError",)}  # a guard that is still set stops all probes
         receipt = session.departure.detach()
         assert receipt.clean
         kinds = {

@@ -200,7 +200,7 @@ def engine(request: pytest.FixtureRequest, fleet: Fleet) -> Iterator[SqlOf]:
 
 @dataclass(frozen=True)
 class SqlOf:
-    """Questions in a form that both engines understand; the differences are replaced."""
+    """Questions in SQL that both engines understand, after the names that differ are replaced."""
 
     name: str
     running: Engine

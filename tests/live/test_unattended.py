@@ -174,7 +174,7 @@ def test_a_client_that_is_killed_leaves_its_session_to_the_next() -> None:
         with joined(target, session) as client:
             assert client.joined is not None
             assert client.joined.age > result.age_ns / 1e9 > 0
-            client.close()  # like the kernel for a killed process
+            client.close()  # closes the connection, as the kernel does for a killed process
         call(target, 13)
         waited(lambda: listed(target)[0].clients == 0, "the client is still there")
         with joined(target, session) as client:

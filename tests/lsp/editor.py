@@ -99,7 +99,7 @@ class Editor:
 
     @staticmethod
     def _log(stream: IO[bytes]) -> None:
-        """Reads the server's log; otherwise the server would wait for a full pipe."""
+        """Reads the server's log; otherwise the pipe would become full and the server would wait."""
         with contextlib.suppress(ValueError):  # kill() closes it
             while stream.read1(1 << 16):  # type: ignore[attr-defined]
                 pass

@@ -21,7 +21,9 @@ from tests.targets import Target, target
 
 CALLS = 23
 BIG = 4294967299
-"""2**32 + 3: the halves of its multiples differ, so that a number composed in the wrong order is another number."""
+"""2**32 + 3: in its multiples, the upper and lower 32 bits differ, so a number with exchanged halves is a different
+number.
+"""
 
 REFUSED = [number for number in range(CALLS) if number % 7 == 3]
 SAMPLED = list(range(1, CALLS, 2))
@@ -119,7 +121,7 @@ class Same:
 
 
 class Buckets:
-    """Equal to buckets in order that contain the values at the right place, ``weight`` times each."""
+    """Equal to buckets in ascending order in which each value is counted ``weight`` times, in the right bucket."""
 
     def __init__(self, values: Sequence[int], weight: int = 1) -> None:
         self.values, self.weight = values, weight
@@ -141,8 +143,9 @@ class Buckets:
 
 @dataclass(frozen=True)
 class Call:
-    """One call of ``step``. Times in ms since 1970; ``inner`` and ``outer``: its duration in ns, measured inside of it
-    and around it."""
+    """One call of ``step``. Times are in ms since 1970. ``inner`` and ``outer``: the duration of the call in ns,
+    measured inside the method and around the call.
+    """
 
     number: int
     before: int
@@ -273,8 +276,8 @@ def percentiles(values: Sequence[int], weight: int = 1) -> dict[str, Any]:
 
 
 def top(values: Sequence[int], most: int) -> dict[str, Any]:
-    """The expected content of a Space-Saving list with ``most`` places or more. Among equally frequent values, the list
-    has the smallest.
+    """The expected content of a Space-Saving list with ``most`` places or more. If values are equally frequent, the
+    list has the smallest ones.
     """
     counts = Counter(values)
     ordered = sorted(counts, key=lambda value: (-counts[value], value))[:most]

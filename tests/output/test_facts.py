@@ -103,7 +103,7 @@ def shown_at_22(call: Call, first: Line) -> list[Line]:
 
 
 def shown_at_21(facts: Facts, call: Call, first: Line) -> list[Line]:
-    """One key each. The maps with room for two keys had no room for samples of the third."""
+    """Each line shows one key. The maps with room for two keys had no room for samples of the third key."""
     full = sum(number % 3 == 2 for number in SAMPLED)
     head = {**first, "ts": call.time}
     weighed = {**head, "estimated": "2", "hidden": 1, "full": full}
@@ -208,7 +208,7 @@ def other_lines(first: Line) -> list[Line]:
 
 
 def account(facts: Facts, probe: str, firings: int, **members: Any) -> Line:
-    """A firing takes less time than the call of the traced method that it is part of."""
+    """The account of a probe. A firing takes less time than the call of the traced method that contains it."""
     return {
         "probe": probe,
         "hits": firings,
@@ -253,7 +253,7 @@ def end_line(facts: Facts, first: Line, rated: int) -> Line:
 
 
 def summed(lines: Sequence[Line]) -> list[Line]:
-    """Reports that differ only in their count are added up."""
+    """Combines reports that differ only in their count, and adds the counts."""
     sums: dict[str, Line] = {}
     for line in lines:
         key = json.dumps({name: value for name, value in line.items() if name != "count"})
@@ -262,8 +262,8 @@ def summed(lines: Sequence[Line]) -> list[Line]:
 
 
 def rated_of(lines: Sequence[Line]) -> int:
-    """The number of firings of the probe with a limit, as its map counts them: at most one a second, and one more at
-    the beginning.
+    """The number of firings of the probe with a limit, as its map counts them: at most one for each second, and one
+    more at the beginning.
     """
     (rated,) = [line["data"]["@rated"] for line in lines if "@rated" in line.get("data", ())]
     return int(rated)
@@ -287,7 +287,7 @@ def compare(line: Line, expected: Line) -> None:
 
 
 def check_intervals(interval: Any, figure: Any) -> None:
-    """Checks that the shown figure lies between the bounds, if there are any."""
+    """Checks that the shown figure lies between its bounds, if it has bounds."""
     if isinstance(interval, dict):
         for name, bounds in interval.items():
             if isinstance(figure, dict) and isinstance(figure.get(name), int | float):
@@ -460,7 +460,7 @@ def tables(facts: Facts, rated: int) -> dict[str, tuple[list[str], list[list[Any
     counts, sums = values["@count"], values["@big"]
 
     def rows(name: str, cells: Any) -> list[list[Any]]:
-        """The values of a map that was shown with one key, and at the end with all keys."""
+        """The rows of a map that was printed with one key, and again with all keys at the end."""
         first = [[print_time, 0, *row] for row in cells(zero[name])]
         return first + [[None, int(key), *row] for key, value in values[f"@{name}"].items() for row in cells(value)]
 
@@ -677,7 +677,8 @@ def test_chrome() -> None:
         process, thread, *rest = json.loads("\n".join(run.stdout))
     assert process == {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "btpy"}}
     assert thread == {"name": "thread_name", "ph": "M", "pid": 1, "tid": facts.tid, "args": {"name": THREAD}}
-    # Microseconds since the run began, and it began before the first call and after this process started it.
+    # Times are in microseconds since the run began. The run began before the first call and after this process started
+    # it.
     start = facts.calls[0].before - rest[0]["ts"] / 1000
     assert run.begun - true.SLACK_MS <= start <= facts.calls[0].after + true.SLACK_MS
 
@@ -764,7 +765,7 @@ def test_text() -> None:
 
 
 def skipped(text: Iterator[str]) -> Iterator[str]:
-    """The maps that were shown in one call are left out."""
+    """Leaves out the lines of the maps that one call printed."""
     for line in text:
         if line.startswith("entry "):
             yield line
@@ -813,7 +814,9 @@ def test_python() -> None:
 
 @pytest.fixture(scope="module")
 def omitting_lines() -> list[Line]:
-    """For each kind that has its own line, a map that was full. The message had no room for seven keys of the map."""
+    """For each kind of map with its own line, the line of a map that was full. The message had no room for seven keys
+    of the map.
+    """
     lines = []
     for kind in (MapKind.COUNT, MapKind.HIST, MapKind.STATS, MapKind.TSERIES, MapKind.TOPK, MapKind.SAMPLE_OF):
         with captured() as (stream, output):
@@ -901,7 +904,7 @@ def test_every_field_of_the_schema_is_compared(
     assert {line["type"] for line in lines} == {kind["$ref"].rpartition("/")[2] for kind in SCHEMA["oneOf"]}
     names = set().union(*[compared({"$ref": f"#/$defs/{line['type']}"}, line, "") for line in lines])
     every = set().union(*[fields(schema, name) for name, schema in SCHEMA["$defs"].items()])
-    # Here no probe rests, and no map of a sampled probe is joined: tests/live/test_budget.py has such runs.
+    # In these runs no probe rests, and no map of a sampled probe is joined; tests/live/test_budget.py has such runs.
     # tests/live/test_carried.py has runs with a context.
     elsewhere = {"account.rested_ns", "table.estimated", "table.intervals", "table.skips"}
     elsewhere |= {"printf.context", "warn.context"}

@@ -1,4 +1,4 @@
-"""Every format of a run that has every kind of record, from its recording: no JVM."""
+"""Writes a run that has every kind of record in every format, from its recording, without a JVM."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_chrome_trace_has_slices_instants_and_counters(tmp_path: Path) -> None
 @given(st.lists(st.tuples(st.integers(0, 90_000), st.integers(0, 400_000)), max_size=60))
 @example([(0, 50_000), (1, 1), (0, 1)])
 def test_slices_of_a_thread_nest_and_begin_little_earlier(ends_and_durations: list[tuple[int, int]]) -> None:
-    """Perfetto drops a complete event that overlaps another of its thread in part."""
+    """Perfetto drops a complete event that partly overlaps another event of its thread."""
     over: deque[tuple[int, int]] = deque(maxlen=4096)
     slices: list[tuple[int, int]] = []
     end = 10**9
@@ -163,9 +163,9 @@ def test_slices_of_a_thread_nest_and_begin_little_earlier(ends_and_durations: li
         ([(100, 900), (150, 950)], [100, 99]),  # two probes at one exit
         ([(200, 300), (350, 400), (120, 500)], [200, 350, 120]),  # calls in a call
         ([(200, 300), (203, 500)], [200, 199]),  # a call that calls at once
-        ([(200, 300), (300, 500)], [200, 300]),  # one after the other
+        ([(200, 300), (300, 500)], [200, 300]),  # one slice after the other
         ([(0, 90_000), (60_000, 120_000)], [0, None]),  # tasks in a queue
-        ([(0, 90_000), (60_000, 20_060_000)], [0, -1]),  # a long call: a hundredth of it
+        ([(0, 90_000), (60_000, 20_060_000)], [0, -1]),  # a long call may begin a little earlier
     ],
 )
 def test_where_a_slice_begins(slices: list[tuple[int, int]], starts: list[int | None]) -> None:

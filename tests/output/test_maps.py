@@ -320,7 +320,7 @@ def test_maps_side_by_side() -> None:
 
 
 def test_maps_of_libraries_side_by_side() -> None:
-    """Headings name the library only where that tells columns apart; ``by=`` always names it."""
+    """Headings name the library only where its name distinguishes columns; ``by=`` always names the library."""
     own_map = named("hits", contents(MapKind.COUNT, (("/a",), Count(7)), (("/b",), Count(3))))
     library_map = named("web.hits", contents(MapKind.COUNT, (("/a",), Count(11)), (("/b",), Count(13))))
     took = named("web.took", contents(MapKind.SUM, (("/a",), Total(5, 17, 0.0)), (("/b",), Total(1, 19, 0.0))))

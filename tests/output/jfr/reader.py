@@ -70,7 +70,7 @@ class Type:
 
 @dataclass
 class Event:
-    """``annotations``: by field, by the simple name of their class."""
+    """``annotations``: the annotations of a field, by the simple names of their classes."""
 
     type: Type
     values: dict[str, Any]

@@ -34,7 +34,7 @@ def test_numbers_of_32_bits(value: int) -> None:
     [(0, "00"), (127, "7f"), (128, "8001"), (300, "ac02"), (1 << 56, "808080808080808001"), (-1, "ff" * 9)],
 )
 def test_bytes_of_numbers(value: int, expected: str) -> None:
-    """As JDK's own writer writes them (jdk.jfr.internal.event.EventWriter)."""
+    """The bytes are those that the JDK's own writer writes (jdk.jfr.internal.event.EventWriter)."""
     assert encoding.number(value).hex() == expected
 
 
@@ -50,7 +50,7 @@ def test_a_text_that_is_not_unicode() -> None:
 
 
 @given(st.integers(0, 1 << 40), st.integers(0, 40_000))
-@example(100, 125)  # with the size, the event has 127 bytes
+@example(100, 125)  # the event has 127 bytes, including its size
 @example(100, 126)
 def test_the_size_of_an_event_has_its_own_bytes(type_: int, length: int) -> None:
     source = Input(encoding.event(type_, bytes(length)))

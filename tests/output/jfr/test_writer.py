@@ -33,7 +33,7 @@ from tests.output.jfr.reader import Chunk, Event, chunks
 from tests.output.program import SOURCE, contents, context, record, slot, template
 
 WALL = 1_700_000_000_000_000_000
-"""The wall clock at 1,000 of System.nanoTime."""
+"""The wall clock when System.nanoTime is 1,000."""
 
 NUMBERS = st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 63) - 1) | st.floats() | st.integers(-9, 9)
 
@@ -69,7 +69,7 @@ def stack_of(value: Any) -> list[tuple[str, str, int]]:
 
 
 def read_back(value: Value, column: Sequence[Value], of: Context) -> Any:
-    """What a reader gets for a value, which depends on the other values of the column in the chunk."""
+    """The value that a reader gets for a value; it depends on the other values of the column in the chunk."""
     present = [other for other in column if other is not None]
     kinds = {type(other) for other in present}
     if kinds == {bool} and len(present) == len(column):

@@ -149,7 +149,7 @@ def test_hostile_names_stay_below_the_directory_and_come_back(name: str, tmp_pat
         for column in ("host", "service"):
             (value,) = {row[column] for row in rows}
             if len(name) < 200:
-                null = name in ("", "__HIVE_DEFAULT_PARTITION__")  # readers take both for null
+                null = name in ("", "__HIVE_DEFAULT_PARTITION__")  # readers take both texts for null
                 assert value == (None if null else name.replace("\udc80", "?"))
             else:
                 assert value.startswith("a" * 100)
@@ -193,7 +193,7 @@ def test_a_full_disk_is_an_error_and_leaves_whole_files_only(tmp_path: Path, mon
         writer.records([record(number) for number in range(35, 50)])
     assert "free some space, or write elsewhere with -o" in error.value.help
     monkeypatch.undo()
-    writer.records([record(1)])  # dropped: the run ends in order
+    writer.records([record(1)])  # the store drops this record, so that the run can end in order
     assert "no space left" in data_store.finish().failure
     assert len(by_duckdb(tmp_path, "events")) == 20
     assert part_files(tmp_path, ".*") == []

@@ -1,4 +1,4 @@
-"""The protobuf format: its messages, native histograms, and when a scrape gets it."""
+"""The protobuf format: its messages, its native histograms, and the scrapes that get it."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def test_many_connections_take_no_more_threads_than_a_few() -> None:
         def is_served() -> bool:
             try:
                 return got(endpoint) == (200, PAGE)
-            except ConnectionError:  # the server may still have to accept some of the many
+            except ConnectionError:  # the server may still be accepting the earlier connections
                 return False
 
         waited(is_served, "a scrape is answered")
@@ -220,7 +220,7 @@ def test_a_client_certificate_of_the_authority_is_needed(parties: Parties) -> No
         valid = parties.context(parties.client)
         assert got(endpoint, headers={"Host": "any.example"}, context=valid) == (200, PAGE)
         for wrong in (None, parties.other):
-            with pytest.raises((ssl.SSLError, ConnectionError)):  # which one depends on what the client has sent
+            with pytest.raises((ssl.SSLError, ConnectionError)):  # the error depends on the state of the handshake
                 got(endpoint, context=parties.context(wrong))
         old = parties.context(parties.client)
         old.maximum_version = ssl.TLSVersion.TLSv1_2
@@ -263,7 +263,7 @@ def test_silent_and_slow_handshakes_are_cut_off_and_others_are_answered(parties:
         while threads() > 0 and time.monotonic() - began < 10:
             for client in slow:
                 with suppress(OSError):
-                    client.sendall(b"\x16\x03\x01\x40\x00"[:1])  # the beginning of a record
+                    client.sendall(b"\x16\x03\x01\x40\x00"[:1])  # the first byte of a TLS record
             time.sleep(0.05)
         assert time.monotonic() - began < 8
         assert silent.recv(1) == b""
