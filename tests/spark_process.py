@@ -27,7 +27,7 @@ def plain(value: object) -> object:
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # the messages of Spark are no answers
+    os.dup2(2, 1)  # messages of Spark must not appear among the answers
     settings = dict(argument.split("=", 1) for argument in sys.argv[1:])
     builder = SparkSession.builder.master("local[2]")
     for name, value in settings.items():
@@ -39,7 +39,7 @@ def main() -> None:
         try:
             rows = [[plain(value) for value in row] for row in spark.sql(json.loads(line)["sql"]).collect()]
             answer: dict[str, object] = {"rows": rows}
-        except Exception as error:  # the process that asks raises it
+        except Exception as error:  # the process that sent the statement raises the error
             answer = {"error": str(error)}
         answer |= {"seconds": time.monotonic() - began, "peak": peak_bytes(jvm) + peak_bytes(os.getpid())}
         print(json.dumps(answer), file=answers, flush=True)

@@ -46,7 +46,7 @@ class Target:
             errors="surrogateescape",
             env=env,
         )
-        with contextlib.suppress(PermissionError):  # a killed JVM with this pid may have left its socket
+        with contextlib.suppress(PermissionError):  # removes the socket of an earlier JVM with this pid that was killed
             Path(f"/tmp/.java_pid{self.process.pid}").unlink(missing_ok=True)
         self._changed = threading.Condition()
         self._lines: list[str] = []
@@ -96,12 +96,12 @@ class Target:
                 self._changed.wait(min(seconds, 0.2))
 
     def send(self, line: str = "") -> None:
-        """Writes one line to its stdin; a program at its gate waits for one."""
+        """Writes one line to the program's stdin. A program at its gate waits for a line."""
         self._stdin.write(line + "\n")
         self._stdin.flush()
 
     def wait(self, patience: float = PATIENCE) -> int:
-        """Its exit status, once it has ended by itself and all its output was read."""
+        """The program's exit status, once it has ended by itself and all its output was read."""
         try:
             status = self.process.wait(patience)
         except subprocess.TimeoutExpired:
@@ -111,10 +111,10 @@ class Target:
         return status
 
     def stop(self) -> None:
-        """Ends it in any state."""
+        """Ends the program in any state."""
         self.process.kill()
         self.process.wait()
-        Path(f"/tmp/.java_pid{self.pid}").unlink(missing_ok=True)  # a killed JVM leaves it
+        Path(f"/tmp/.java_pid{self.pid}").unlink(missing_ok=True)  # a killed JVM leaves its socket
         for reader in self._readers:
             reader.join()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):

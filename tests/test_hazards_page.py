@@ -1,4 +1,4 @@
-"""docs/hazards.md names a test for each hazard: they exist."""
+"""docs/hazards.md names a test for each hazard, and these tests exist."""
 
 from __future__ import annotations
 

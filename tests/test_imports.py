@@ -45,7 +45,7 @@ def test_a_package_of_others_is_imported_by_one_room(module: Path) -> None:
 
 
 def test_weaving_loads_nothing_of_the_language() -> None:
-    """A program without scripts can weave a class, tested in a fresh interpreter."""
+    """A program without scripts can weave a class. The test runs in a fresh interpreter."""
     code = "import sys, btpy.weave.weaver; print(*(name for name in sys.modules if name.startswith('btpy.')))"
     rooms = {name.split(".")[1] for name in subprocess.check_output([sys.executable, "-c", code], text=True).split()}
     assert "weave" in rooms

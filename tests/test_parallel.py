@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-ALONE = 1  # the parent does these values itself when no child is ready
+ALONE = 1  # the parent computes this number of values itself before a child is ready
 RUN = 32
 AHEAD = 4
 
@@ -235,4 +235,4 @@ def test_workers_do_not_outlive_a_parent_that_is_killed() -> None:
         assert process.stdout is not None
         process.stdout.readline()
         process.kill()
-        process.communicate(timeout=60)  # it ends when no process has the other end of the pipes
+        process.communicate(timeout=60)  # returns when no process has the other end of the pipes

@@ -39,7 +39,7 @@ def holder() -> tuple[subprocess.Popen[str], Path]:
 
 
 def test_the_next_process_removes_unused_directories(own_tmp: Path) -> None:
-    (own_tmp / "btpy-chaos-7").mkdir()  # a file of another user, with a name of this form
+    (own_tmp / "btpy-chaos-7").mkdir()  # as a different user could make it, with a name like btpy's
     (own_tmp / "other").mkdir()
     (own_tmp / "other" / "lock").touch()
     (own_tmp / "btpy-link").symlink_to(own_tmp / "other")
@@ -62,7 +62,7 @@ def test_the_next_process_removes_unused_directories(own_tmp: Path) -> None:
 def test_a_run_that_is_killed_before_its_program_has_called(own_tmp: Path) -> None:
     java = own_tmp / "jdk" / "bin" / "java"
     java.parent.mkdir(parents=True)
-    java.write_text("#!/bin/sh\nexec cat\n")  # it never calls a method, and ends with its input
+    java.write_text("#!/bin/sh\nexec cat\n")  # a program that calls no method, and ends when its input ends
     java.chmod(0o755)
     (own_tmp / "jdk" / "release").write_text(RELEASE)
     with subprocess.Popen(
@@ -80,4 +80,4 @@ def test_a_run_that_is_killed_before_its_program_has_called(own_tmp: Path) -> No
         Temporary().remove()
         return [path.name for path in own_tmp.iterdir()] == ["jdk"]
 
-    waited(is_removed, "the directory is gone")  # the program may be between fork and exec, and have the lock
+    waited(is_removed, "the directory is gone")  # the program may be between fork and exec, where it still has the lock

@@ -148,7 +148,7 @@ def test_a_source_distribution_is_small_and_builds_the_same_bytes(wheel: Path, t
         str(source),
     ]
     for jar in (source / "btpy/_agent/btpy-agent.jar", source / "btpy/_demo/shop.jar"):
-        jar.unlink()  # otherwise they would not be compiled again
+        jar.unlink()  # so that the build compiles both jars again
     subprocess.run(rebuild, check=True)
     (rebuilt,) = tmp_path.glob(WHEEL)
     assert rebuilt.read_bytes() == wheel.read_bytes()

@@ -124,7 +124,7 @@ def test_lines_are_those_of_the_class_and_the_method(find: Find, places: ClassFi
     first = lines.code.lines[0][1]
     assert len(found(find(f"LINE({first})"))) == 1
     assert found(find(f"LINE({first})", method="blocks")) == []
-    assert len(found(find(f"LINE({first}..{first + 6})"))) == 7  # the `for` begins twice
+    assert len(found(find(f"LINE({first}..{first + 6})"))) == 7  # the line of the `for` has two places
     class_plan = find(f"LINE({first + 3})", "print(locals());")
     (advice,) = class_plan.methods[0].advice
     assert advice.bound.shape is not None

@@ -1,7 +1,7 @@
 """Flows through frameworks: 401 requests whose work is handed over in each way that the libraries ``flows*.bt`` know.
 
 The work of all requests is in the queues at the same time. The program knows the request of each piece of work, and the
-probe compares it with what the flow says.
+probe compares it with the request of the flow.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ HandingOver::work {
 }
 """
 """The library begins a flow for each record, so a record that is sent outside of a request has a flow, too. The flow of
-a record is not that of the request that sends it."""
+a record differs from the flow of the request that sends the record.
+"""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Framework:
     main: str
     stack: str
     jdk: int = 21
-    beside: str = ""  # another program whose classes this one uses
+    beside: str = ""  # another program whose classes this program uses
     renamed: tuple[tuple[str, str], ...] = ()  # packages in the source, and their names in this version
     begun_in: str = "HandingOver"  # the class in which a request begins
 
@@ -93,7 +94,9 @@ class Framework:
         return SCRIPT.replace("HandingOver::handle", f"{self.begun_in}::handle")
 
     def all_right(self, pieces: dict[str, int], requests: int) -> dict[tuple[object, ...], object]:
-        """What the script should see of so many requests, and of one call outside of them for each client."""
+        """The counts that the script should have after this number of requests, and one call outside of requests for
+        each client.
+        """
         counts: Counter[tuple[object, ...]] = Counter()
         for kind, number in pieces.items():
             counts[kind, "right"] += requests * number

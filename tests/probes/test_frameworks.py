@@ -20,8 +20,9 @@ from tests.tracer import tracing
 
 
 def versions(*of: tuple[int, str]) -> pytest.MarkDecorator:
-    """Decorator: run with each pair of a Java version and stacks (separated by blanks); only the first is no long
-    proof."""
+    """Decorator: run with each pair of a Java version and stacks (separated by blanks); all pairs but the first are
+    proofs.
+    """
     marks: tuple[Any, ...] = ((), pytest.mark.proof)
     rows = [pytest.param(*row, id=row[1], marks=marks[min(place, 1)]) for place, row in enumerate(of)]
     return pytest.mark.parametrize(("jdk", "stacks"), rows)
@@ -208,7 +209,7 @@ def test_caches(jdk: int, stacks: str, tmp_path: Path) -> None:
         assert columns(tracer, "caches.@failed") == {products: 5}
         causes = tracer.maps()["causes"]
         assert causes["SIZE"] == 13
-        # A loader replaces one entry that is too old; with Caffeine 2 only the table counts that one.
+        # A loader replaces one entry that is too old; with Caffeine 2 only the table counts this entry.
         assert causes["EXPIRED"] == (31 if stacks == "caffeine3" else 30)
         assert tracer.maps()["slowest"][products] >= 23 * 2_000_000
 
@@ -537,7 +538,7 @@ def test_the_queue_time_of_reactor_is_apart_from_its_run_time(jdk: int, stacks: 
             run(program, tracer)
         assert columns(tracer, "executors.@wait") == {"shop": 11 + 7, "later": 3}
         maps = tracer.maps()
-        assert maps["queued"]["shop,true"] >= 11 + 7 - 1  # the first one may find a free thread
+        assert maps["queued"]["shop,true"] >= 11 + 7 - 1  # the first task may find a free thread
         assert maps["waits"] >= 30 * sum(range(11 + 7))
         assert "later" not in maps.get("late", {}), "a delay is no wait"
         assert maps["ran"] == {"shop": 11 + 7}

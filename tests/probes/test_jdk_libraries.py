@@ -1,4 +1,4 @@
-"""The libraries that look at the JDK alone: programs with known numbers of each event; as in ``test_libraries``."""
+"""The libraries that look only at the JDK, on programs with a known number of each event, as in ``test_libraries``."""
 
 from __future__ import annotations
 

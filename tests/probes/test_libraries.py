@@ -86,7 +86,7 @@ def test_exceptions_and_gc_calls(jdk: int, tmp_path: Path) -> None:
         }
         assert sum(line.startswith("System.gc() took ") for line in tracer.printed()) == 7
         assert sum(line.startswith("Runtime.gc() took ") for line in tracer.printed()) == 5 + 3
-        # The script imports `exceptions` and does not use it: so its own tables are not shown.
+        # The script imports `exceptions` but does not use it, so the tables of `exceptions` are not shown.
         assert [name for name in tracer.maps() if name.startswith("made.")] == []
 
 
@@ -95,7 +95,7 @@ def test_exceptions_that_are_swallowed_and_passed_on(jdk: int) -> None:
     with target(jdk, "Failing", classpath=classes("Failing")) as program:
         with tracing(program.pid, "exceptions", "--of", "*Failing*") as tracer:
             run(program, tracer)
-        # main() is running when it is woven, so its own catch clauses are not seen.
+        # main() is running when it is woven, so the probes do not see its catch clauses.
         swallowed = {
             "Failing$Late Failing.swallow:83": 11,
             "Failing$Late Failing.passOn:91": 0,

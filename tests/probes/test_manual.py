@@ -32,7 +32,7 @@ def indented(library: Library) -> list[list[str]]:
 
 @libraries
 def test_no_parameter_has_the_name_of_an_option(library: Library) -> None:
-    """btpy would read it as the option, and the parameter could only be set with -P."""
+    """btpy would read the name as the option, so users could set the parameter only with -P."""
     options = {option.key for command in (run_script.COMMAND, run.COMMAND) for option in command.options}
     assert [parameter.name for parameter in parameters(source(library)) if parameter.name in options] == []
 

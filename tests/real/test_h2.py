@@ -50,6 +50,6 @@ def test_six_aggregations_by_statement() -> None:
             tracer.check_complete()
         (table,) = tracer.of("table")
         rows = table["data"]
-        assert sorted(row["@count"] for row in rows.values()) == [103, 211]  # the third kind is not prepared
+        assert sorted(row["@count"] for row in rows.values()) == [103, 211]  # the script reads only prepared statements
         for row in rows.values():
             assert row["@fastest"] <= row["@mean"] <= row["@slowest"] <= row["@total"]

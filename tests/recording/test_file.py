@@ -99,7 +99,7 @@ def test_a_file_that_is_refused_is_closed(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(UsageError, match="is not a recording") as error:
         ChunkReader.open(path)
-    assert len(os.listdir("/proc/self/fd")) == before, error  # its traceback keeps a reference to the reader
+    assert len(os.listdir("/proc/self/fd")) == before, error  # keeps the reader alive by its traceback
 
 
 def test_a_full_disk(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ ENTRIES = {4711: [(0x80, b"one"), (0x36, b"x" * 1009), (0x86, b"")], 4712: [(0x8
 
 
 def stream(path: Path) -> bytes:
-    """The entries of both targets by turns, each in its own chunk, and a sign of life after each."""
+    """The entries of both targets in turn, each in its own chunk, and a keep-alive message after each entry."""
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
     try:
         writer = StreamWriter(descriptor)

@@ -43,7 +43,7 @@ def everything(file: ClassFile) -> ClassPlan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """``files``: by path, the SHA-256 of each file that the program writes in the same way in every run."""
+    """``files``: for each file with the same content in every run, its path and its SHA-256."""
 
     status: int
     stdout: str
@@ -53,7 +53,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Woven:
-    """``refused``: unwoven methods; only methods that would pass 64 kB are refused."""
+    """``refused``: the number of unwoven methods; btpy refuses only methods that would pass 64 kB."""
 
     program: Program
     classes: int
@@ -98,7 +98,7 @@ def run(java: Path, program: Program, directory: Path) -> tuple[Outcome, frozens
 
 
 def tallied(directory: Path) -> tuple[int, int]:
-    """Calls of handlers without and with a value."""
+    """The number of calls of handlers without a value, and with a value."""
     calls, values = (directory / "tally.txt").read_text().split()
     return int(calls), int(values)
 

@@ -88,7 +88,7 @@ class Outcome:
         parameters: Linear | Series | Most | None = None,
         flush: int | None = None,
     ) -> MapContent:
-        """``flush``: the content that this flush took; None: the content at the end."""
+        """``flush``: the number of the flush that took the content; None for the content at the end."""
         declared = Map(id_, f"m{id_}", kind, keys, ANY, precision, parameters=parameters)
         suffix = "" if flush is None else f".{flush}"
         return decode_content(self._bytes(f"{scenario}.map{id_}{suffix}"), {id_: declared})

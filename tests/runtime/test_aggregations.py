@@ -13,7 +13,7 @@ from btpy.events.records import Closed, ClosedObject, CutString
 from btpy.model.maps import MapKind
 from tests.runtime.harness import Outcome
 
-SAMPLES = range(8 * 50_000)  # each once, 8 writers
+SAMPLES = range(8 * 50_000)  # 8 writers add each sample once
 N = len(SAMPLES)
 
 

@@ -34,7 +34,7 @@ def test_far_over_its_share_a_probe_is_sampled_and_its_weights_stay_true(outcome
 
 
 def test_alternating_hits_are_sampled_fairly(outcome: Outcome) -> None:
-    """One hit in 64 fires. If it were always the 64th, one of the two keys would get all firings."""
+    """One hit in 64 fires. If always the last hit of 64 fired, one of the two keys would get all firings."""
     counts = dict(outcome.map("turns", 0, MapKind.COUNT, 1).entries)
     shares = [count.n / TURNS for count in counts.values() if isinstance(count, Count)]
     assert set(counts) == {("even",), ("odd",)}
@@ -105,8 +105,8 @@ def test_a_probe_that_cannot_take_less_does_not_protect_the_others(outcome: Outc
 
 
 def test_a_cheap_probe_far_over_its_share_is_taken_out(outcome: Outcome) -> None:
-    """The probe has 250,000 hits in 50 ms. Even if it is disabled, the checks for that cost more than its share and a
-    hundredth of a core.
+    """The probe has 250,000 hits in 50 ms. Even if the probe is disabled, each hit checks for that, and these checks
+    cost more than its share and a hundredth of a core.
     """
     assert (1, RestraintStep.DISABLED) in steps(outcome, "over", "cheap")
     assert (1, RestraintStep.SAMPLED) not in steps(outcome, "over", "cheap")
@@ -158,8 +158,8 @@ def test_predicates_of_skipped_hits_are_not_tested(outcome: Outcome) -> None:
 
 
 def test_hits_of_blocks_that_are_never_finished_are_represented_on_average(outcome: Outcome) -> None:
-    """Each round has 41 hits of a block of 64, so a firing is among them with the probability 41/64. There are ten
-    thousand rounds.
+    """Each round has 41 hits of a block of 64, so it has a firing with the probability 41/64. There are ten thousand
+    rounds.
     """
     row = outcome.counters("unfinished")[1]
     assert row.fired + row.skipped == 410_000
@@ -168,7 +168,9 @@ def test_hits_of_blocks_that_are_never_finished_are_represented_on_average(outco
 
 
 def test_no_hit_is_forgotten_where_many_threads_count_in_one_place(outcome: Outcome) -> None:
-    """Hits may pass the end of a block before a thread opens the next one. The hit that opens it represents them."""
+    """Hits may come after the end of a block, before a thread opens the next block. The hit that opens it represents
+    these hits.
+    """
     hits = int(outcome.fact("crowded", "hits"))
     assert abs(int(outcome.fact("crowded", "weights")) - hits) <= 2 * 64
     assert int(outcome.fact("crowded", "sampler-hits")) == hits
@@ -176,7 +178,7 @@ def test_no_hit_is_forgotten_where_many_threads_count_in_one_place(outcome: Outc
 
 
 def test_a_probe_that_prints_and_restrains_itself_prints_less_if_that_is_enough(outcome: Outcome) -> None:
-    """At first few of its hits fire; only the next round of the budget sees its full rate."""
+    """At first few hits of the probe fire, so only the next round of the budget sees its full rate."""
     assert outcome.fact("prints-at-once", "first") == ""
     assert steps(outcome, "then", "prints-at-once") == [(1, RestraintStep.PRINTS_LESS)]
     row = outcome.counters("prints-at-once")[1]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.runtime.harness import Outcome
 
 FIRINGS = 1009
-NANOS = 20_000  # the least time of each firing
+NANOS = 20_000  # each firing takes at least this time
 WIDTH = 1 / 8  # relative width of the histogram's buckets of durations
-FOURTHS = 65  # at first one firing in four is timed; after this number of timed ones, one in sixteen
+FOURTHS = 65  # after this number of timed firings, one in sixteen is timed instead of one in four
 TIMED = FOURTHS + FIRINGS // 16 - 4 * FOURTHS // 16
 
 
@@ -48,7 +48,8 @@ def test_a_timed_run_divides_its_time_among_its_firings(outcome: Outcome) -> Non
 
 
 def test_a_duration_in_which_the_thread_did_not_run_counts_for_little(outcome: Outcome) -> None:
-    """One duration of a second among 999 durations of 100 ns, and among 49."""
+    """Probe 3 has one duration of a second and 999 durations of 100 ns; probe 4 has one of a second and 49 of 100 ns.
+    """
     rows = outcome.counters("runs")
     assert 100 * (1 - WIDTH) < rows[3].cost_ps / 1000 < (100 + 4 * 100 / 1000) * (1 + WIDTH)
     assert 100 * (1 - WIDTH) < rows[4].cost_ps / 1000 < (100 + 16 * 100 / 50) * (1 + WIDTH)

@@ -15,7 +15,7 @@ JAR = ROOT / "btpy" / "_agent" / "btpy-agent.jar"
 PAGE = ROOT / "docs" / "runtime.md"
 PUBLIC = 0x0001
 REFERENCES = (9, 10, 11)  # Fieldref, Methodref, InterfaceMethodref (JVMS §4.4)
-OVERRIDES = {  # public in a supertype of the JDK
+OVERRIDES = {  # they override public methods of JDK types
     ("btpy/runtime/AgentThread", "run"),
     ("btpy/runtime/AgentThread", "uncaughtException"),
     ("btpy/runtime/SampledStack", "fillInStackTrace"),

@@ -90,7 +90,8 @@ def test_stacks(outcome: Outcome) -> None:
     assert isinstance(shallow, StackRef)
     assert isinstance(deep, StackRef)
     frames = [(frame.class_name, frame.method) for frame in defined[shallow.id]]
-    # The runtime cuts its own frames at the top only. The driver and its scenarios are in btpy.runtime too, but below.
+    # The runtime cuts its own frames at the top only. The driver and its scenarios are in btpy.runtime, too, but lower
+    # in the stack.
     driver = [("btpy.runtime.ObjectScenarios", "stacks"), ("btpy.runtime.RuntimeDriver", "main")]
     assert frames == [("app.StackProbe", "capture")] * 4 + driver
     assert len({frame.line for frame in defined[shallow.id][1:4]}) == 1

@@ -327,7 +327,7 @@ class Prover:
         for holder in (name, *self.classes.superclasses(name)):
             if holder in self.initialized:
                 self.used.add(holder)
-                break  # like its superclasses, and the class whose initialiser runs
+                break  # its superclasses are initialised, too
             file = self.classes.file(holder)
             for method in file.methods:
                 if method.name == "<clinit>":
@@ -411,7 +411,7 @@ def _descriptor(name: str) -> str:
 
 _EXITS = frozenset((op.MONITOREXIT, op.ALOAD, *range(op.ALOAD_0, op.ALOAD_3 + 1), op.ASTORE))
 _EXITS |= frozenset(range(op.ASTORE_0, op.ASTORE_3 + 1))
-"""The handler that leaves a ``synchronized`` block also covers its own instructions, which are these; none throws."""
+"""The instructions of the handler that leaves a ``synchronized`` block. It covers itself, but none of these throws."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -532,7 +532,7 @@ class _Run:
         return loops
 
     def _reaches(self, start: int, goal: int) -> bool:
-        """Whether a path leads there that avoids the dominators of the start; the loops of dominators have a header."""
+        """Whether a path leads from ``start`` to ``goal`` without the dominators of ``start``."""
         visited: set[int] = set()
         pending = [start]
         while pending:
@@ -623,7 +623,8 @@ class _Run:
             return
         jumps = branch_target(self._code, at) == leaves
         for counter, limit, swapped in ((pair[0], pair[1], False), (pair[1], pair[0], True)):
-            # 2: <, 3: >=, 4: >, 5: <=. The loop ends when the counter is above the limit, or below it.
+            # 2: <, 3: >=, 4: >, 5: <=. ``ends`` is the condition that ends the loop; ``direction`` is the sign of the
+            # counter's steps.
             ends = kind if jumps else {2: 3, 3: 2, 4: 5, 5: 4}.get(kind, kind)
             ends = {2: 4, 4: 2, 3: 5, 5: 3}.get(ends, ends) if swapped else ends
             direction = {3: 1, 4: 1, 2: -1, 5: -1}.get(ends, 0)

@@ -94,7 +94,7 @@ def _fields(numbers: int | None = None, text: str | None = None, data: bytes | N
 
 
 def _proof(message: Any) -> dict[str, Any]:
-    """The fields of a handshake without which the client hangs up at once."""
+    """The fields of a handshake that must be right, or else the client ends the connection at once."""
     names = ("mac", "magic", "version", "nonce", "retransformation")
     return {field.name: getattr(message, field.name) for field in fields(message) if field.name in names}
 

@@ -1,9 +1,9 @@
 """A process that looks like a JVM to btpy, and an agent that sends any message of a test.
 
 The process maps a ``libjvm.so``, has performance counters and listens on the attach socket. So btpy attaches to it as
-to any JVM. The process passes each attach request on to the test. There an :class:`Impostor` connects to btpy's socket
-as the agent would, completes the handshake, and answers every request as an honest agent does. A ``Lie`` changes what
-it sends.
+to any JVM. The process passes each attach request on to the test. In the test, an :class:`Impostor` connects to btpy's
+socket as the agent would, completes the handshake, and answers every request as an honest agent does. A ``Lie`` changes
+the messages that the impostor sends.
 """
 
 from __future__ import annotations
@@ -359,7 +359,7 @@ class StandIn:
                 impostor.introduce(self.jdk)
                 impostor.serve()
             except (OSError, AssertionError):
-                pass  # the client has closed the connection, which it may
+                pass  # the client may close the connection at any time
             except BaseException as error:
                 self._failures.append(error)
             finally:

@@ -50,14 +50,14 @@ BILLING = "-Dbilling.customerNumber=Hush-in-a-property"
 def program(request: pytest.FixtureRequest) -> Iterator[Target]:
     classes = compiled([JAVA / "OwnSecrets.java"])
     with target(request.param, "OwnSecrets", classpath=[classes], flags=[BILLING]) as jvm:
-        made(jvm, 1)  # its classes are loaded
+        made(jvm, 1)  # loads the classes of the program
         yield jvm
 
 
 @pytest.mark.parametrize("format_", NAMES)
 def test_no_format_shows_added_secrets(program: Target, format_: str, tmp_path: Path) -> None:
     files = tmp_path / "out"
-    if format_ in ("csv", "tsv", "parquet", "arrow"):  # a file for each map
+    if format_ in ("csv", "tsv", "parquet", "arrow"):  # these formats write a file for each map
         files.mkdir()
     output = f"{files}/" if files.exists() else str(files)
     console_output = traced(program, CALLS, SCRIPT, *OPTIONS, "-f", format_, "-o", output)

@@ -20,7 +20,7 @@ from tests.live.scripts import JAVA, program
 from tests.targets import Target, target
 
 CALLS = 1009
-CALLS_AT_ATTACK = 101  # after each class that is attacked
+CALLS_AT_ATTACK = 101  # the number of calls after the attack on each class
 CONTROL = "Intruder$Control"
 CLASSES = (
     "btpy.agent.Agent",
@@ -41,7 +41,7 @@ def intruder(jdk: int) -> Iterator[Target]:
 
 
 def attacked(jvm: Target, classes: Sequence[str]) -> dict[str, str]:
-    """Each attempt and its outcome."""
+    """The outcome of each attempt."""
     before = len(jvm.stdout)
     jvm.send(f"attack {' '.join(classes)}")
     jvm.wait_for("attacked")

@@ -163,7 +163,7 @@ def test_a_program_is_not_taken_from_the_working_directory(monkeypatch: pytest.M
     for path in ("", ".", ":/nowhere", "bin", "/nowhere:"):
         assert children.program_path("java", path) is None, path
     assert children.program_path("java", f":{tmp_path / 'bin'}") == str(tmp_path / "bin" / "java")
-    assert children.program_path("bin/java") == str(tmp_path / "bin" / "java")  # the user wrote a path
+    assert children.program_path("bin/java") == str(tmp_path / "bin" / "java")  # a path that the user wrote
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -1,9 +1,9 @@
 """A corpus for every reader of foreign bytes: seeds, and every input that has broken it.
 
-The directories of ``tests/security/corpus`` are named like the readers. Each file is read, and so are mutations of it
-by a seed: changed, removed, doubled and inserted bytes. A reader raises an error of btpy or accepts the input, and its
-memory is bounded. To add a finding, put the smallest input that shows it into the directory of its reader, and name the
-file after the fault.
+The directories of ``tests/security/corpus`` are named like the readers. The tests read each file, and mutations of it
+that depend on a seed: changed, removed, doubled and inserted bytes. A reader raises an error of btpy or accepts the
+input, and its memory is bounded. To add a finding, put the smallest input that shows it into the directory of its
+reader, and name the file after the fault.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ READERS: dict[str, tuple[Callable[[Path], object], int]] = {
     "script": (read_script, 32 * MIB),
     "otlp-answer": (read_answer, MIB),
 }
-"""By directory: the reader, and the bytes that it may take beyond the bound for its input."""
+"""For each directory, the reader, and the bytes that it may take beyond the bound for its input."""
 
 
 def files(reader: str) -> list[Path]:

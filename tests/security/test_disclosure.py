@@ -190,7 +190,7 @@ def test_formulas_become_texts_with_the_option(format_: str, tmp_path: Path) -> 
     assert safe[4].startswith("'")
     assert safe[5:7] == ["plain", "a=1"]
     last = tmp_path / f"out.{format_}"
-    assert all(line.endswith(f"{separator}-5") for line in last.read_text().splitlines()[1:])  # a number stays a number
+    assert all(line.endswith(f"{separator}-5") for line in last.read_text().splitlines()[1:])  # numbers are not changed
     assert main(["replay", str(source), "-f", "json", "--csv-safe"]) == 2
 
 

@@ -65,7 +65,7 @@ def agent_takes(program: Target, jar: Path, seed: int, count: int) -> None:
     """Sends this number of frames to agents, from clients that know the secret. A new client replaces one that the
     agent has disconnected.
     """
-    frames = Frames(seed, [kind for kind in FROM_CLIENT if kind not in (Restore, Leave)])  # these really take effect
+    frames = Frames(seed, [kind for kind in FROM_CLIENT if kind not in (Restore, Leave)])  # these two end the session
     sent = 0
     while sent < count:
         door = Door(tcp=False)

@@ -1,4 +1,4 @@
-"""A client that knows the secret, or that does not, and attacks the agent of a JVM in which another session counts.
+"""A client attacks the agent of a JVM in which another session counts. It may know the secret or not.
 
 It sends garbage and half frames before and after it has proven itself, lies in every request, sends class files that
 the JVM must not take, sends more requests than it reads answers, and takes every slot. The agent must answer or hang
@@ -312,7 +312,7 @@ EVIL: dict[str, Callable[[bytes], bytes]] = {
 
 
 def test_class_files_that_the_jvm_must_not_take(victim: Attacked, good_handler: HandlerClass) -> None:
-    """The agent answers each with a refusal, and the session of this client goes on."""
+    """The agent refuses each of these class files, and the session of this client goes on."""
     client = victim.client()
     client.configure()
     before = client.detach().handler_classes
@@ -346,7 +346,7 @@ def test_class_files_that_the_jvm_must_not_take(victim: Attacked, good_handler: 
 
 
 def test_answers_without_a_question(victim: Attacked) -> None:
-    """WOVEN without a question, with the class file of another question, and twice."""
+    """The client sends WOVEN without a question, with the class file of another question, and twice."""
     for answers in (1, 2):
         client = victim.client()
         try:
@@ -366,7 +366,7 @@ def test_answers_without_a_question(victim: Attacked) -> None:
 
 
 def test_regular_expressions_and_names_that_explode(victim: Attacked) -> None:
-    """The agent gives up on one class after the other; the other session is answered meanwhile."""
+    """The agent gives up the match for one class after the other; meanwhile it answers the other session."""
     client = victim.client()
     try:
         client.configure()

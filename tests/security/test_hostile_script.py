@@ -262,7 +262,7 @@ def test_a_script_is_bounded_while_it_runs(name: str, traced_program: Callable[[
     assert bool(refusal) == (name in REFUSED), refusal
 
 
-@pytest.mark.proof  # in such a small heap the agent itself may find no memory, and gives up
+@pytest.mark.proof  # a proof, because in a small heap the agent sometimes finds no memory and gives up
 @pytest.mark.parametrize("jdk", JDKS)
 @pytest.mark.parametrize("name", FILLING)
 def test_a_script_that_fills_the_heap_leaves_room(name: str, jdk: int) -> None:

@@ -177,7 +177,7 @@ class RunAsUser(Run):
             self.user.has_interrupted = True
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=LIMIT)
-        # A Python that is ending has given the signal its default effect back.
+        # A Python process that is ending has restored the default effect of the signal.
         self.status = 130 if process.returncode == -signal.SIGINT else process.returncode
         self.outputs = {"stdout": out, "stderr": err}
         return self.status
@@ -217,7 +217,7 @@ def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.M
 
 @pytest.fixture
 def run_as_user(request: pytest.FixtureRequest, capfd: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    with readable_cache():  # before ``run`` changes the home directory
+    with readable_cache():  # must begin before ``run`` changes the home directory
         run: Run = request.getfixturevalue("run")
         for path in (run.directory, run.directory.parent / "state"):
             os.chown(path, NOBODY, NOBODY)

@@ -314,8 +314,8 @@ def test_links_that_a_target_swaps_in_give_nothing_away(jdk: int, tmp_path: Path
 
 
 def test_no_other_module_works_in_the_root_of_a_target() -> None:
-    """btpy follows a path below /proc/PID/root by name, link by link. The delegate opens the root and reports if it is
-    missing; :mod:`btpy.jvm.processes` opens it for :mod:`btpy.files`.
+    """btpy follows a path below /proc/PID/root by name, link by link. The delegate opens the root directory and reports
+    if it is missing; :mod:`btpy.jvm.processes` opens the directory for :mod:`btpy.files`.
     """
     package = Path(files.__file__).parent
     users = {

@@ -148,7 +148,7 @@ def test_a_redirection_is_not_followed() -> None:
 
 
 def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would get the headers with their credentials."""
+    """Proxies would get the headers, which contain credentials."""
     requests: list[bytes] = []
 
     def refuse(connection: socket.socket) -> None:
@@ -238,8 +238,8 @@ def test_a_name_server_that_does_not_answer_holds_no_run_at_its_end() -> None:
 
 
 def test_a_slow_handshake_does_not_use_up_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The deadline passes while the connection is made, so no time is left for the answer. The answer must not get the
-    whole time once more.
+    """The deadline passes while the connection is made, so no time is left for the answer. The client must not wait for
+    the answer as long again.
     """
     with server(flooding(HEAD, b"X")) as port:
         connect = http.client.HTTPConnection.connect

@@ -60,7 +60,7 @@ def made(program: Target) -> None:
 @pytest.mark.parametrize("format_", NAMES)
 def test_no_format_shows_a_secret(program: Target, format_: str, tmp_path: Path) -> None:
     files = tmp_path / "out"
-    if format_ in ("csv", "tsv", "parquet", "arrow"):  # a file for each map
+    if format_ in ("csv", "tsv", "parquet", "arrow"):  # these formats write a file for each map
         files.mkdir()
     output = traced(program, "-f", format_, "-o", f"{files}/" if files.exists() else str(files))
     file_bytes = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())

@@ -50,7 +50,7 @@ def test_each_method_that_is_called_is_proven(jdk: int) -> None:
 @all_jdks_and_8
 def test_no_method_that_is_listed_as_refused_can_be_proven(jdk: int) -> None:
     for method in refused_methods():
-        if method.owner == "sun.nio.fs.WindowsPath":  # the JDKs of the tests are those of Linux
+        if method.owner == "sun.nio.fs.WindowsPath":  # the JDKs of the tests are for Linux
             continue
         with pytest.raises(RefusedError):
             prover(jdk).prove(method.owner, method.name, (), False)

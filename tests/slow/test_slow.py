@@ -38,7 +38,7 @@ ALL = {
     "/beside": 5,
 }
 OVER = 30
-"""ms. All requests except /fast last longer."""
+"""A time in ms. All requests except /fast last longer."""
 
 Tree = dict[str, Any]
 
@@ -104,7 +104,7 @@ def long_ones(tree: Tree, kind: str, ms: int) -> list[Tree]:
 
 
 def check_counts(by_path: Mapping[str, list[Tree]], sends: Mapping[str, int]) -> None:
-    """btpy reports all slow requests, and fast ones only if the machine was busy."""
+    """btpy must report all slow requests; it reports a fast one only if the machine was busy."""
     counts = {path: len(requests) for path, requests in by_path.items()}
     assert {**counts, "/fast": 0} == {**sends, "/fast": 0}
     assert counts["/fast"] < sends["/fast"]
@@ -132,10 +132,10 @@ def check(path: str, tree: Tree) -> None:
             assert sum(one_by_one) + sum(short["count"] for short in tree["short"] if short["kind"] == "sql") == 101
             assert tree["itself_ms"] >= 31
         case "/lock":
-            locks = {(lock["what"], lock["site"]) for lock in long_ones(tree, "lock", 40)}  # a wait can be interrupted
+            locks = {(lock["what"], lock["site"]) for lock in long_ones(tree, "lock", 40)}  # interrupts divide a wait
             assert locks == {("ReentrantLock, held by holder", "Planted.waitForLock:141")}
         case "/monitor":
-            for monitor in long_ones(tree, "monitor", 0):  # on a busy machine there are few samples
+            for monitor in long_ones(tree, "monitor", 0):  # a busy machine takes few samples
                 assert monitor["estimated"]
                 assert monitor["what"].startswith("java.lang.Object, held by holder")
         case "/pool":

@@ -66,7 +66,7 @@ def test_what_goes_on_after_the_request_is_cut() -> None:
 
 
 def test_the_tasks_of_a_call_belong_to_it() -> None:
-    """HttpClient has tasks of its own."""
+    """HttpClient starts tasks of its own during a call."""
     root = tree(part(10, 70, kind="http"), run(1, 20, 30, 50), run(2, 20, 68, 69, tid=OTHER))
     assert shape(root) == ("request", 0, 100, [("http", 10, 70)])
 
@@ -122,7 +122,7 @@ def test_the_request_does_not_wait_for_a_task_that_goes_on() -> None:
 
 
 def test_the_request_waits_for_a_part_of_a_task_that_is_about_to_end() -> None:
-    """The result of a task is there a moment before the task ends."""
+    """The result of a task is available a moment before the task ends."""
     root = tree(run(1, 5, 10, 101), part(20, 99, tid=POOL))
     assert critical(root) == {"request 0": 1 + 5, "task 10": 10 + 5, "sql 20": 79}
 

@@ -1,6 +1,6 @@
-"""Attach, trace and detach, over and over in one JVM: afterwards its state is as before.
+"""Attach, trace and detach many times in one JVM, whose state must be the same afterwards.
 
-Cycles: a few in every run of the tests; ``-m proof`` as many as ``$BTPY_SOAK_CYCLES`` says.
+Every run of the tests has a few cycles; ``-m proof`` has as many as ``$BTPY_SOAK_CYCLES`` says.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def soak(jdk: int, cycles: int) -> None:
     with soaked(jdk) as program:
         for _ in range(SETTLING):
             cycle(program)
-        state(program)  # loads the classes that it needs itself
+        state(program)  # the first `state` loads the classes that the command needs
         before = {**state(program), "classes": cycle(program)}
         for number in range(1, cycles + 1):
             cycle(program)

@@ -84,7 +84,7 @@ def watching(
 
 
 def shown(screen: Terminal, since: str = "") -> str:
-    """The screen from the text ``since`` on."""
+    """The part of the screen that begins with the text ``since``."""
     screen_ = normalised(screen.text(), *VARYING)
     return screen_[screen_.index(since) :]
 
@@ -443,7 +443,7 @@ def test_in_the_background_nothing_is_drawn_and_no_key_is_taken(clerk: Target) -
 def test_after_a_stop_longer_than_the_lease_the_classes_are_back(clerk: Target) -> None:
     with watching(clerk, TABLE) as screen:
         os.kill(screen.pid, signal.SIGSTOP)
-        check_left(clerk)  # the lease is over
+        check_left(clerk)  # waits until the lease has ended and the classes are back
         os.kill(screen.pid, signal.SIGCONT)
         assert screen.wait_for_end() == 5
         assert re.search(r"btpy was stopped for \d+ s, and the lease of 10 s ran out", screen.text().replace("\n", ""))

@@ -110,7 +110,7 @@ def test_prints_of_probes_do_not_touch_the_typed_line(shop: Target, tmp_path: Pa
         screen.type(":prin")
         screen.wait_for("Till> :prin")
         does(shop, "sell 7")
-        text = screen.wait_for(re.compile(r"#1 sold apple 6\nTill> :prin\n"))  # drawn again below what was printed
+        text = screen.wait_for(re.compile(r"#1 sold apple 6\nTill> :prin\n"))  # the entry is drawn again
         assert re.findall(r"#1 sold (\w+ \d)", text) == [f"{('apple', 'pear', 'plum')[i % 3]} {i}" for i in range(7)]
         assert text.count("Till> :prin\n") == 1
         screen.type("t @sold")
@@ -143,7 +143,7 @@ def test_a_script_of_200_lines_is_pasted(shop: Target, tmp_path: Path) -> None:
         screen.wait_for("#67 ")
         does(shop, "sell 67")
         answered(screen, "@n6", "@n6  7")
-        screen.press("Up", "Up")  # the whole text is one entry
+        screen.press("Up", "Up")  # "Up" brings back the whole text as one entry
         screen.wait_for("@n6 = count();")
         give_up(screen)
         leave(screen)
@@ -225,7 +225,7 @@ def test_output_of_probes_waits_until_the_user_closes_the_view(shop: Target, tmp
 
 
 def test_tab_inserts_the_common_prefix_of_all_candidates(shop: Target, tmp_path: Path) -> None:
-    does(shop, "sell 1")  # its class Receipt is loaded then
+    does(shop, "sell 1")  # this loads the class Till.Receipt
     with prompt(shop, tmp_path) as screen:
         screen.type("acme.T")
         screen.wait_for("Till$Receipt")

@@ -26,7 +26,7 @@ from typing import NoReturn
 
 from tests.targets import PATIENCE
 
-_LOOK_SECONDS = 0.03  # between two looks at the screen
+_LOOK_SECONDS = 0.03  # the time between two readings of the screen
 _OPTIONS = {
     "status": "off",
     "history-limit": "20000",
@@ -60,7 +60,7 @@ class Terminal:
         self.command = list(command)
         self._directory = tempfile.TemporaryDirectory(
             prefix="btpy-tmux-"
-        )  # directory of the socket; short, because its path must be short
+        )  # the directory of the socket, whose path must be short
         self._left = Path(self._directory.name) / "left"
         variables = {**_ENVIRONMENT, **(env or {})}
         inherited = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}

@@ -22,7 +22,7 @@ class _Answering(BaseHTTPRequestHandler):
     """Answers at once; late (``/slow``, ``/reserve``); or with 503 in two of three cases (``/unsteady``)."""
 
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # one packet for an answer: the second one would wait for the acknowledgement of the first
+    wbufsize = -1  # sends an answer in one packet, because a second packet would wait for an acknowledgement
     disable_nagle_algorithm = True
     numbers = itertools.count()
 

@@ -11,14 +11,14 @@ from tests.triage.test_triage import triage
 
 FAULTS = [(application.name, fault) for application in APPLICATIONS.values() for fault in application.faults]
 LEAST_FIRST = 10
-"""Of the twelve faults of an application, the fact of at least this number must be first."""
+"""For at least this number of the twelve faults of an application, the right fact must be the first."""
 
 Ranks = dict[tuple[str, str], int | None]
 
 
 @pytest.fixture(scope="module")
 def ranks() -> Ranks:
-    """By application and fault: the place of the right fact in the list; None if the list does not contain it."""
+    """For each application and fault, the place of the right fact in the list; None if the list does not contain it."""
     return {}
 
 
@@ -54,4 +54,4 @@ def test_a_healthy_application_raises_no_alarm(application: Application, pause: 
         report = triage(program.pid)
     print([(finding["kind"], finding["severity"], finding["fact"]) for finding in report["findings"]])
     kinds = {finding["kind"] for finding in report["findings"]}
-    assert kinds <= {"starved"}  # other processes may use the processors of the machine meanwhile
+    assert kinds <= {"starved"}  # other processes may use the processors during the triage

@@ -92,10 +92,10 @@ def test_a_queue_matters_if_its_tasks_wait_long() -> None:
     assert kinds(Measurements(20, {"queue": queue, "queued": short})) == []
     (finding,) = findings(Measurements(20, {"queue": queue, "queued": long}))
     assert finding.fact == "1.5 tasks on average wait for a thread of mailer (300ms on average, at most 400ms)"
-    assert kinds(Measurements(20, {"queue": queue})) == [Kind.QUEUED_TASKS]  # the budget has left all waits out
+    assert kinds(Measurements(20, {"queue": queue})) == [Kind.QUEUED_TASKS]  # the budget let no wait be recorded
     wrong: dict[Key, Total] = {
         ("mailer",): Total(100, 900 * SECOND, 20 * SECOND)
-    }  # the budget has left submissions out
+    }  # the budget let only some submissions be recorded
     (finding,) = findings(Measurements(20, {"queue": queue, "queued": wrong}))
     assert finding.fact == "3.5 tasks on average wait for a thread of mailer (about 700ms on average)"
 
@@ -112,7 +112,7 @@ def test_a_jvm_that_gets_too_little_of_the_processors_is_a_fact() -> None:
     def of(**figures: float) -> list[Kind]:
         return kinds(Measurements(20, {}, figures))
 
-    assert of(ran=2 * SECOND, not_run=5 * SECOND) == []  # the program itself is busy
+    assert of(ran=2 * SECOND, not_run=5 * SECOND) == []  # the program's own threads use the processors
     assert of(ran=2 * SECOND, not_run=7 * SECOND) == [Kind.STARVED]
     assert of(ran=0.01 * SECOND, not_run=5 * SECOND) == []  # 0.25 threads
     assert of(periods=200, throttled=19) == []
@@ -186,7 +186,7 @@ def test_a_leak_is_seen_in_the_pool_if_the_budget_leaves_hits_out() -> None:
     leaking, good = "com.acme.Shop.leak:63", "com.acme.Shop.find:7"
     maps: dict[str, dict[Key, Total]] = {
         "borrowed": {("db", leaking): Total(5), ("db", good): Total(101)},
-        "held": {(good,): Total(101, 20 * SECOND)},  # one is in use on average
+        "held": {(good,): Total(101, 20 * SECOND)},  # on average one connection is in use
         "out_least": {("db",): Total(7)},
         "out_first": {("db",): Total(7)},
         "out_last": {("db",): Total(23)},
@@ -194,7 +194,7 @@ def test_a_leak_is_seen_in_the_pool_if_the_budget_leaves_hits_out() -> None:
     (finding,) = findings(Measurements(20, maps))
     assert (finding.kind, finding.place) == (Kind.CONNECTION_LEAK, "Shop.leak:63")
     assert finding.fact == "16 connections of db are lent, more than the threads that can use them"
-    maps["requests"] = {("GET /",): Total(997, 20 * 7 * SECOND)}  # seven threads can use one
+    maps["requests"] = {("GET /",): Total(997, 20 * 7 * SECOND)}  # seven threads may use a connection each
     assert kinds(Measurements(20, maps)) == []
 
 

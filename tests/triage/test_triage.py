@@ -44,7 +44,7 @@ FAULTS = {
 
 SAMPLE = ("slowSql",)
 LEAST_FIRST = 10
-"""Of the first twelve faults, the fact of at least this number must be first."""
+"""For at least this number of the first twelve faults, the right fact must be the first."""
 
 
 @contextmanager

@@ -154,7 +154,9 @@ def assembled() -> tuple[ClassBuilder, dict[str, Shape]]:
 
 
 def calls(shapes: dict[str, Shape], *, leaving: bool) -> ClassPlan:
-    """A plain call at the beginning and at the frames of each method, and at its end: it needs no local variable."""
+    """A call without operands at the beginning, at the frames and at the end of each method. It needs no local
+    variable.
+    """
     call = Handler(advice.RECORDER, "call", "(I)V")
     end = tuple(Advice(point, advice.THROW, call, ()) for point in (Point.THROW,) if leaving)
     return ClassPlan(
@@ -171,7 +173,7 @@ def calls(shapes: dict[str, Shape], *, leaving: bool) -> ClassPlan:
 
 
 def short_and_long(data: bytes) -> set[tuple[str, int]]:
-    """Kinds, each with the distance between its last two frames, which is near 64."""
+    """The kind of the last frame of each method, with the distance from the frame before, which is near 64."""
     names = set()
     for method in ClassFile.parse(data).methods:
         if method.code is None or method.name == "main":

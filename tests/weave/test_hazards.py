@@ -306,7 +306,7 @@ def test_local_variables_beyond_255(execute: Execute) -> None:
 
 @pytest.mark.parametrize("opcode", [op.IFEQ, op.IFNE, op.IFLT, op.IFGE, op.IFGT, op.IFLE])
 def test_a_conditional_jump_that_no_longer_reaches(opcode: int, execute: Execute) -> None:
-    """32,760 bytes are jumped over; a return inside pushes the target out of reach."""
+    """The code jumps over 32,760 bytes; a woven return among them moves the target out of reach."""
     builder = odd()
     code = builder.method(STATIC, "far", "(I)I")
     far, early = Label(), Label()
@@ -404,7 +404,7 @@ def test_a_method_that_would_be_too_large_is_left_alone_and_the_others_are_woven
 
 def test_a_full_constant_pool_refuses_the_method() -> None:
     builder = divider(major=52)
-    builder.to_bytes()  # the pool now has every entry that the class needs
+    builder.to_bytes()  # adds every entry that the class needs to the pool
     while builder.pool.count < 65_534:
         builder.pool.integer(1_000_000 + builder.pool.count)
     result = woven_everything(builder)

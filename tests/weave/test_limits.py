@@ -83,7 +83,7 @@ def test_a_jump_back_as_far_as_it_can_go(distance: int, execute: Execute) -> Non
     loop = Label()
     code.op(op.NOP)
     code.place(loop)
-    for _ in range(distance - 9):  # up to the jump there are 9 bytes more
+    for _ in range(distance - 9):  # 9 more bytes follow before the jump
         code.op(op.NOP)
     twice(code)
     code.op(op.POP)
@@ -210,7 +210,7 @@ def test_a_constant_pool_may_become_as_full_as_one_can_be() -> None:
     def crowded(room: int) -> Woven:
         builder = odd()
         calls_twice(builder)
-        builder.to_bytes()  # the pool now has every entry that the class needs
+        builder.to_bytes()  # adds every entry that the class needs to the pool
         while builder.pool.count < 65_535 - room:
             builder.pool.integer(1_000_000 + builder.pool.count)
         data = builder.to_bytes()
@@ -301,7 +301,9 @@ def test_operations_that_only_a_stack_map_frame_reaches(execute: Execute) -> Non
 
 
 def test_a_handler_that_covers_itself(execute: Execute) -> None:
-    """The handler runs again for its own exception: the value 2 becomes 3, and the code divides by zero."""
+    """The handler runs again for its own exception. With the argument 2 it divides by zero, because its first run makes
+    the 2 a 3.
+    """
     builder = odd()
     calls_twice(builder)
     code = builder.method(STATIC, "again", "(I)I", tracking=Tracking.OFF)

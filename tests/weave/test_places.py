@@ -62,8 +62,8 @@ TARGS = InputKind.TARGET_ARG
 ARGS = InputKind.ARG
 VARIABLES = InputKind.FRAME_VARIABLE
 
-# method, point, value (None: the call without one), its index: calls and sum of the values when n is 1 … 13.
-# A string counts its length, any other object 1, null 0.
+# A key is a method, a point, a kind of value (None: the call without a value) and its index. The calls and the sum of
+# the values are those for n from 1 to 13. A string counts its length, any other object 1, null 0.
 EXPECTED: dict[tuple[str, Point, InputKind | None, int], tuple[int, int]] = {
     ("callsWide(I)J", Point.CALL_BEFORE, None, 0): (13, 0),
     ("callsWide(I)J", Point.CALL_BEFORE, TARGS, 0): (13, 91),
@@ -79,7 +79,7 @@ EXPECTED: dict[tuple[str, Point, InputKind | None, int], tuple[int, int]] = {
     ("callsOwn(LPlaces;I)I", Point.CALL_BEFORE, TARGS, 0): (26, 91 + 104),
     ("callsOwn(LPlaces;I)I", Point.CALL_RETURN, RETVAL, 0): (26, 104 + 117),
     ("callsOwn(LPlaces;I)I", Point.CALL_RETURN, ARGS, 1): (26, 2 * 91),
-    # fails(n) four times of thirteen, getMessage() then; 3 + 6 + 9 + 12 is 30
+    # fails(n) throws for 3, 6, 9 and 12 (their sum is 30), and each time getMessage() is called
     ("callsFailing(I)Ljava/lang/String;", Point.CALL_BEFORE, None, 0): (17, 0),
     ("callsFailing(I)Ljava/lang/String;", Point.CALL_RETURN, None, 0): (13, 0),
     ("callsFailing(I)Ljava/lang/String;", Point.CALL_RETURN, RETVAL, 0): (13, 91 - 30 + 4 * len("three")),
@@ -129,10 +129,10 @@ EXPECTED: dict[tuple[str, Point, InputKind | None, int], tuple[int, int]] = {
     ("synchronizedMethod(I)I", Point.SYNC_EXIT, TARGET, 0): (13, 13),
     ("synchronizedStatic(I)I", Point.SYNC_ENTER, TARGET, 0): (13, 13),
     ("synchronizedStatic(I)I", Point.SYNC_EXIT, TARGET, 0): (13, 13),
-    # sum, for, for again n times, its two lines n times, done, return
+    # four lines once (sum, for, done, return), and n times the for again and its two lines
     ("lines(I)I", Point.LINE, None, 0): (13 * 4 + 3 * 91, 0),
     ("lines(I)I", Point.LINE, DURATION, 0): (325, 325),
-    # the constructor with an int: text(n) for the ten n above 3 and this(…), and main makes one of "small" itself
+    # the constructor with an int calls this(…) 14 times, and text(n) for the ten n above 3
     ("<init>(I)V", Point.CALL_BEFORE, None, 0): (24, 0),
     ("<init>(I)V", Point.CALL_RETURN, RETVAL, 0): (10, 6 * 6 + 4 * 7),
     ("<init>(I)V", Point.CALL_RETURN, TARGET, 0): (14, 14),
@@ -226,7 +226,7 @@ def test_a_second_weaver_sees_the_program_and_not_the_first(
     program = places if name == "Places" else shapes
     first = woven(program, once, everything)
     second = woven(once, twice, everything, len(first))
-    # The program's method has only a return. Now the code of the first weaver could throw there, but does not.
+    # In the program these methods cannot throw. The code of the first weaver could throw in them, but does not.
     thrown_sites = {(site.class_name, site.method, site.descriptor) for site in first if site.point is Point.THROW}
     never = {
         site.id

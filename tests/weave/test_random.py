@@ -366,7 +366,7 @@ def some(plan: ClassPlan, share: float, generator: random.Random) -> ClassPlan:
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=True,
-    phases=(Phase.generate,),  # each example starts three JVMs: shrinking would take minutes
+    phases=(Phase.generate,),  # no shrinking, because each example starts three JVMs
 )
 @given(
     methods=st.lists(st.lists(statements, min_size=1, max_size=5), min_size=6, max_size=6),

@@ -19,7 +19,7 @@ from tests.weave.advice import Report
 JAVA = Path(__file__).parent / "java"
 
 FIRST_SITE = 65_536 - 503
-"""The first number of a site, so that some numbers are below and some above the first that needs another constant."""
+"""The number of the first site. The numbers of some sites are below 65,536, and others need a longer constant."""
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_stack_maps_may_be_missing(jdk: int, shapes: Path, tmp_path: Path) -> No
             if method.code is not None and scan(method.code.code).branches:
                 assert "StackMapTable" not in [
                     attribute.name for attribute in method.code.attributes
-                ]  # no frame is invented
+                ]  # the weaver adds no frames to such a method
     unverified = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
     check(Report.read(sites, run(jdk, out, "Shapes", *unverified).stderr))
 
@@ -92,7 +92,7 @@ def test_points_alone_need_no_new_local_variables(points: tuple[Point, ...], sha
         assert count.calls == (numbers[point] if point in points else 0)
 
 
-# method, descriptor: entries, returns, throws, when main calls with 0 … 12
+# for each method and descriptor: its entries, returns and throws when main calls it with 0 … 12
 EXPECTED = {
     ("Shapes", "<clinit>", "()V"): (1, 1, 0),
     ("Shapes", "nothing", "()V"): (13, 13, 0),
@@ -150,7 +150,7 @@ def check(report: Report) -> None:
     sums = [report.of(*wide, advice.RETURN_ARGUMENT + index).sum for index in range(9)]
     assert sums == [78, 78, 78, 78, 8, 78, 78, 78, 78]
     assert report.of(*wide, advice.RESULT).sum == sum(n - 6 + (n <= 4) + ord("z") for n in range(13))
-    # Σ over n of 0 + 1 + … + n: the depths that the activations of one recursion saw
+    # the sum over n of 0 + 1 + … + n, the depths of the activations in one recursion
     assert report.of("Shapes", "recursion", "(I)I", advice.DEPTH).sum == 364
     assert report.of("Shapes", "recursionThatFails", "(I)I", advice.DEPTH).sum == 364
     many = [s for s in report.sites if (s.method, s.probe) == ("manyReturns", advice.RETURN)]

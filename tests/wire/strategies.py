@@ -34,7 +34,7 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
         return st.booleans()
     if issubclass(annotation, Enum):
         words = {getattr(word, "number", word.value): word for word in reversed(list(annotation))}
-        return st.sampled_from(list(words.values()))  # the word that is read, if two words have the number
+        return st.sampled_from(list(words.values()))  # if words share a number, the decoded one
     hints = get_type_hints(annotation, include_extras=True)
     return st.builds(annotation, *(values(hints[field.name]) for field in fields(annotation)))
 

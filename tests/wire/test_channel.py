@@ -180,7 +180,7 @@ def test_another_version_of_the_protocol_is_named() -> None:
         peer.hello(version=1)
         assert peer.receive() is None
     with pytest.raises(TimeoutError, match="speaks version 1 of the protocol"):
-        listener.accept(24 * 3600)  # the channel does not wait for it
+        listener.accept(24 * 3600)  # the channel does not wait for 24 hours
     listener.close()
 
 
@@ -236,7 +236,7 @@ def test_an_answer_can_be_fetched_long_after_its_request() -> None:
 
 
 def test_replies_come_whole_and_in_order_among_other_messages() -> None:
-    """Sends more than the socket takes at once, from the reading thread while another thread sends."""
+    """The reading thread sends more than the socket takes at once, while another thread sends."""
     listener = Listener.unix()
     with Peer(listener.options) as peer:
         peer.welcome()
@@ -405,7 +405,7 @@ def test_late_messages_of_the_client_do_not_turn_the_end_into_a_failure() -> Non
         both.channel.call(Detach, Farewell, PATIENCE)
         answering.join()
         both.channel.send(Done(1, ""))
-        both.peer.socket.recv(1, socket.MSG_PEEK)  # the peer never reads it, so the connection is reset
+        both.peer.socket.recv(1, socket.MSG_PEEK)  # the peer never reads the message, so the connection is reset
         both.peer.socket.close()
         assert both.ended.get(timeout=PATIENCE) is None
 

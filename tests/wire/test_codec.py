@@ -51,7 +51,7 @@ def test_no_proper_prefix_of_a_payload_decodes(message: Message) -> None:
     frame = codec.encode(message)
     for end in range(5, len(frame)):
         if isinstance(message, (messages.Events, messages.Map, messages.Maps)):
-            break  # messages that end in bytes without a count
+            break  # these messages end in bytes without a count
         with pytest.raises(ProtocolError):
             codec.decode(frame[4], frame[5:end])
 

@@ -1,4 +1,4 @@
-"""Words with a number on the wire, compared with the numbers in the agent."""
+"""Compares the numbers that words have on the wire with the numbers in the agent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RUNTIME = Path(__file__).parents[2] / "agent-java" / "src" / "main" / "java" / "
 
 
 def constants(source: str) -> dict[str, int]:
-    """The constants of a Java file: ``static final int COUNT = 1``."""
+    """The constants of a Java file that have the form ``static final int COUNT = 1``."""
     text = (RUNTIME / source).read_text()
     matches = re.findall(r"static final (?:int|byte) ([A-Z_]+) = (\d+);", text)
     return {name: int(number) for name, number in matches}

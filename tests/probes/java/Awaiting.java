@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 
-/** A thread that waits for futures, and for other objects. It always begins to wait before the result is there. */
+/** A thread that waits for futures, and for other objects. It always begins to wait before there is a result. */
 public final class Awaiting {
     private static final ExecutorService POOL = Executors.newSingleThreadExecutor(work -> new Thread(work, "worker-1"));
 
@@ -44,7 +44,7 @@ public final class Awaiting {
         Gate.pass();
     }
 
-    /** Runs when the main thread waits. */
+    /** Runs the work when the main thread waits. */
     private static void whenItWaits(Runnable work) {
         Thread main = Thread.currentThread();
         POOL.execute(() -> {
@@ -104,7 +104,7 @@ public final class Awaiting {
         return new LinkedBlockingQueue<Integer>().poll(2, TimeUnit.MILLISECONDS);
     }
 
-    /** The thread may go on before it waits. */
+    /** The thread gets its permit before it parks, so it does not wait. */
     private static void passBy(Integer nothing) {
         LockSupport.unpark(Thread.currentThread());
         LockSupport.park();

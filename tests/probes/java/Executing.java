@@ -52,7 +52,7 @@ public final class Executing {
         return task -> new Thread(task, name + "-" + number.incrementAndGet());
     }
 
-    /** A task of the pool has begun, and ends when the latch is open. */
+    /** Starts a task of the pool that ends when the returned latch is open. */
     private static CountDownLatch block(ThreadPoolExecutor pool) throws InterruptedException {
         CountDownLatch first = new CountDownLatch(1);
         CountDownLatch begun = new CountDownLatch(1);
@@ -184,7 +184,7 @@ public final class Executing {
         finish(forks);
     }
 
-    /** 23 tasks in the common pool, and 13 in one that a CompletableFuture is given. */
+    /** 23 tasks in the common pool, and 13 in a pool that is passed to CompletableFuture. */
     private static void futures() throws InterruptedException {
         CountDownLatch ran = new CountDownLatch(23);
         for (int i = 0; i < 23; i++) {

@@ -10,7 +10,7 @@ import java.net.http.HttpResponse.BodySubscribers;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Executors;
 
-/** Calls of the HttpClient of the JDK that nobody waits for. */
+/** Calls of the JDK's HttpClient for which no thread waits. */
 public class HttpClientFlows {
     public static void main(String[] arguments) throws Exception {
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 400);

@@ -8,7 +8,7 @@ import org.eclipse.jetty.util.thread.QueuedThreadPool;
 public class JettyFlows {
     public static void main(String[] arguments) throws Exception {
         System.setProperty("org.eclipse.jetty.util.log.announce", "false");
-        System.setProperty("org.eclipse.jetty.LEVEL", "OFF"); // for the versions that have a log of their own
+        System.setProperty("org.eclipse.jetty.LEVEL", "OFF"); // for versions of Jetty with their own log
         Server server = new Server(new QueuedThreadPool(8, 1));
         ServerConnector connector = new ServerConnector(server, 1, 1);
         connector.setAcceptQueueSize(1000);

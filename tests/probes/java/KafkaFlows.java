@@ -25,8 +25,8 @@ import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * One thread polls records, and handles them in a loop that sometimes ends early, or by other threads. Without an
- * argument the consumer is the one of Kafka for tests; the argument is the port of a broker.
+ * One thread polls records, and handles them in a loop that sometimes ends early, or by other threads. The argument is
+ * the port of a broker; without it the consumer is Kafka's consumer for tests.
  */
 public class KafkaFlows {
     private static final Map<String, Runnable> WORK = new ConcurrentHashMap<>();

@@ -38,7 +38,7 @@ public class PekkoFlows {
         }
     }
 
-    /** Keeps messages until it is told that it may run them. */
+    /** Keeps messages until another message allows it to run them. */
     static final class Waiting extends AbstractActorWithStash {
         private boolean opened;
 

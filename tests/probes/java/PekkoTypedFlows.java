@@ -11,7 +11,7 @@ import org.apache.pekko.actor.typed.javadsl.Routers;
 
 /** The typed actors of Pekko, or of Akka: the names of packages are the only difference. */
 public class PekkoTypedFlows {
-    /** Work for an actor that answers. */
+    /** Work that an actor does before it answers. */
     static final class Question {
         final Runnable work;
         final ActorRef<String> asker;
@@ -22,7 +22,7 @@ public class PekkoTypedFlows {
         }
     }
 
-    /** Work whose question is answered. */
+    /** Work that an actor gets again, with the answer to its question. */
     static final class Answered implements Runnable {
         private final Runnable work;
 
@@ -76,7 +76,7 @@ public class PekkoTypedFlows {
                 (answer, failure) -> new Answered(work));
     }
 
-    /** Gives its work to an actor of its own for each message. */
+    /** Creates an actor for each message, and gives it the work. */
     private static Behavior<Runnable> spawning() {
         return Behaviors.setup(context -> Behaviors.receiveMessage(work -> {
             context.spawnAnonymous(once()).tell(work);

@@ -71,7 +71,7 @@ public final class RpcCalls {
             try {
                 call(channel, method, text, milliseconds);
             } catch (StatusRuntimeException e) {
-                // The test counts them.
+                // The test counts these exceptions.
             }
         }
     }

@@ -15,7 +15,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A servlet that answers on other threads, and its requests, which the same JVM sends. A request begins in it. */
+/** A servlet that answers on other threads, and the requests to it, which this JVM sends. It begins each request. */
 final class ServletFlows extends HttpServlet {
     private static final Map<String, HandingOver.Piece> WORK = new ConcurrentHashMap<>();
     private static final AtomicInteger NUMBERS = new AtomicInteger();

@@ -88,7 +88,7 @@ public class SpringKafkaFlows {
                 new KafkaProducer<>(properties, new StringSerializer(), new StringSerializer());
         String[] kinds = {"record", "value", "acknowledged"};
         for (String kind : kinds) {
-            producer.partitionsFor(topic(kind)); // the broker makes the topic
+            producer.partitionsFor(topic(kind)); // makes the broker create the topic
         }
         AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext(Listeners.class);
         for (MessageListenerContainer container : context.getBean(KafkaListenerEndpointRegistry.class)

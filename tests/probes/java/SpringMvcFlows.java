@@ -70,7 +70,7 @@ public class SpringMvcFlows {
         }
     }
 
-    /** Works after the result has been written. */
+    /** Does the work of a request after its result has been written. */
     private static final class AtTheEnd implements HandlerInterceptor {
         @Override
         public void afterCompletion(

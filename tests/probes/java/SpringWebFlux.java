@@ -65,7 +65,7 @@ public class SpringWebFlux {
                     .flatMap(zero -> ServerResponse.accepted().bodyValue("1"))).build();
         }
 
-        /** Handlers get another exchange than the server has made. */
+        /** Replaces the exchange that the server has made, so handlers get another object. */
         @Bean
         public WebFilter named() {
             return (exchange, chain) -> chain.filter(

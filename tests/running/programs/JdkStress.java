@@ -92,8 +92,8 @@ import javax.crypto.spec.PBEKeySpec;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * The JDK's own packages at work, in several threads. Its argument: rounds. Waits for a line before the first and after the
- * last, if there is a second argument.
+ * The JDK's own packages at work, in several threads. Its argument is the number of rounds. With a second argument, it
+ * waits for a line before the first round and after the last.
  */
 public final class JdkStress {
     private JdkStress() {}

@@ -1,4 +1,4 @@
-/** Methods that the prover of safe calls must refuse, each for one reason, and some that it must not. */
+/** Methods that the prover of safe calls must refuse, each for one reason, and some that it must accept. */
 public final class Refused {
     static class Open {
         int read() {

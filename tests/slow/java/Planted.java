@@ -172,7 +172,7 @@ public final class Planted {
         holding(holder, 71);
     }
 
-    /** Lets another thread, which works for no request, hold something for this time. Returns when it holds it. */
+    /** Lets a thread that works for no request hold a resource for this time. Returns when the thread holds it. */
     private static void holding(Holder holder, int millis) throws Exception {
         CountDownLatch held = new CountDownLatch(1);
         HOLDERS.add(() -> holder.hold(() -> {
@@ -182,7 +182,7 @@ public final class Planted {
         held.await();
     }
 
-    /** The thread that reads it is older than the requests, and no flow passes through this queue. */
+    /** The thread that reads this queue is older than the requests, and no flow passes through it. */
     private static final java.util.concurrent.LinkedBlockingQueue<Runnable> HOLDERS =
             new java.util.concurrent.LinkedBlockingQueue<>();
 
