@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
 from benchmarks import commandline, results  # noqa: E402
 from benchmarks.run import Sample  # noqa: E402
@@ -46,7 +46,7 @@ JAVA = ROOT / "benchmarks" / "java"
 TITLE = "Attaching to much"
 SERVER_CLASSES = r"/(wiremock|com\.github\.tomakehurst)\..*/"
 SERVER_METHODS = "/<init>|[a-f].*|is.*/"  # about ten thousand
-BATCH = 128  # classes in a call of the agents beside btpy
+BATCH = 128  # the number of classes in each call of the other agents
 BUSY, CALM = 2, 40
 """Milliseconds between an answer and the next request of a client."""
 _STOP = re.compile(r'^\[(\d+)ms\] Safepoint "(\w+)".* Total: +(\d+) ns$')
@@ -59,7 +59,7 @@ T = TypeVar("T")
 class Effort:
     servers: int
     warmup: float  # seconds
-    watched: float  # seconds before, while and after the probes are in
+    watched: float  # seconds of measuring before, while and after the probes are in
     attaches: int
 
 
@@ -77,7 +77,8 @@ def counting(classes: str, methods: str = "*") -> Program:
 
 @dataclass(frozen=True)
 class Stops:
-    """The longest stops, in ms: in the safepoint log for any cause and for redefining, and seen from inside the JVM."""
+    """The longest stops, in ms: for any cause and for redefining (from the safepoint log), and measured inside the JVM.
+    """
 
     any: float
     redefining: float
@@ -180,7 +181,7 @@ def servers(jdk: int, effort: Effort, rest: int) -> list[Attached]:
                     for method in class_.methods
                 ]
                 reference.methods.write_text("".join(methods))
-            reference.run(jvm.pid, "asm")  # for the classes that it has woven
+            reference.run(jvm.pid, "asm")  # makes the agent write its woven classes, which the mode "ready" uses
         return [_attach(jdk, program, effort, Path(scratch), reference, turn, rest) for turn in range(effort.servers)]
 
 
@@ -342,7 +343,7 @@ def server_report(title: str, rounds: Sequence[Attached]) -> list[str]:
     def row(
         title: str, value: Callable[[Retransformed], float], beside: Callable[[Retransformed], float] | None = None
     ) -> str:
-        """``beside``: the figure of identity in the same JVM; the cell shows the multiple of it."""
+        """``beside``: the figure of identity in the same JVM, of which the cell shows the multiple."""
 
         def of(name: str) -> Sample:
             return sample(
@@ -373,9 +374,10 @@ def server_report(title: str, rounds: Sequence[Attached]) -> list[str]:
         row("longest stop of any kind, ms", lambda tool: tool.stops.any),
         row("longest stop of a thread that runs every 0.2 ms", lambda tool: tool.stops.inside),
         "",
-        f"While nobody attaches the longest stop is {sample(lambda run: run.quiet.any)} ms, of the thread"
-        f" {sample(lambda run: run.quiet.inside)} ms. btpy makes {sample(lambda run: run.batches)} calls, waits in"
-        f" them for woven classes for {sample(lambda run: run.waited)} s, and tells of a longest stop of"
+        f"Without an attach the longest stop is {sample(lambda run: run.quiet.any)} ms in the safepoint log,"
+        f" and {sample(lambda run: run.quiet.inside)} ms as a thread of the JVM sees it. btpy makes"
+        f" {sample(lambda run: run.batches)} calls, waits in"
+        f" them for woven classes for {sample(lambda run: run.waited)} s, and reports a longest stop of"
         f" {sample(lambda run: run.told_stop)} ms.",
         "",
         "Requests in each 0.1 s of the JVM whose retransforming took the median time:",

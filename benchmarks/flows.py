@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
 from benchmarks import commandline, peers, results  # noqa: E402
 from benchmarks.attaching import thread_cpu  # noqa: E402
@@ -61,9 +61,9 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Effort:
-    rounds: int  # with the script in each of the two JVMs
+    rounds: int  # in a round, the script is in each of the two JVMs once
     warmup: float  # seconds before the first check whether the compilers rest
-    settle: float  # the same after probes were added or removed
+    settle: float  # seconds before that check after probes were added or removed
     patience: float  # longest wait for the compilers, in seconds
     watched: float
 

@@ -3,8 +3,8 @@
     python benchmarks/hosts.py [--quick] [--stdout]
 
 Each host is a set of namespaces with an OpenSSH server (``tests/nodes.py``), so this needs root. All hosts share the
-processors of this machine: the time to the first event of 100 JVMs is that of 100 attaches on one machine, and not that
-of a fleet. The processor time of the client and of its ``ssh`` is what a fleet costs its user. The benchmark writes its
+processors of this machine: the time to the first event of 100 JVMs is that of 100 attaches on one machine, and a fleet
+can differ from it. The client and its ``ssh`` would take the same processor time for a fleet. The benchmark writes its
 section of RESULTS.md.
 """
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
 from benchmarks import commandline, results  # noqa: E402
 from tests.jdks import java  # noqa: E402
@@ -39,7 +39,7 @@ SCRIPT = 'Traffic::serve @return { @calls = count(); @took = hist(duration); emi
 SIZES, QUICK_SIZES = (1, 10, 50, 100), (1, 10)
 JVMS_OF_HOST = 5
 CALLS, EVENTS = 101, 10_000
-"""The number of calls that a JVM makes at once, and the least number of events of all JVMs together."""
+"""The number of calls that a JVM makes at a time, and the least number of events of all JVMs together."""
 QUIET_SECONDS = 20.0
 PATIENCE = 300.0
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -140,7 +140,7 @@ def measured(machines: Nodes, names: list[str], targets: int) -> Figures:
         for turn in range(1, -(-EVENTS // (targets * CALLS)) + 1):
             for jvm in jvms:
                 called(jvm, CALLS)
-            client.wait_for(before + targets * CALLS * turn)  # so no queue overflows
+            client.wait_for(before + targets * CALLS * turn)  # waits, so that no queue overflows
         busy = client.processor_seconds[0] - after[0]
         events = client.events - before
         return Figures(
@@ -182,7 +182,7 @@ def main() -> None:
         [
             results.origin(commandline.repeated(), java(17)),
             "",
-            f"Up to {JVMS_OF_HOST} JVMs on a host. All hosts share the processors of this machine, so the times to the"
+            f"Each host has up to {JVMS_OF_HOST} JVMs. All hosts share the processors of this machine, so the times to the"
             " first event are those of this number of attaches on one machine. *Start* is the processor time of the"
             " client, and of its `ssh`, until each JVM has had an event. *Quiet* is the same for each second without"
             " events, in which each host sends its maps.",

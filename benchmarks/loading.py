@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
 from benchmarks import commandline, results  # noqa: E402
 from benchmarks.attaching import counting, load_agent  # noqa: E402
@@ -80,8 +80,9 @@ def asm_agent(scratch: Path) -> Path:
 
 @dataclass(frozen=True)
 class Loaded:
-    """Results of several JVMs: the seconds for all classes by the clock and of the processor, in the loading thread;
-    the ms for one class, the median of each JVM."""
+    """Results of several JVMs: for all classes, the seconds by the clock and of the processor in the loading thread;
+    for one class, the median time of each JVM in ms.
+    """
 
     whole: Sample
     processor: Sample
@@ -113,7 +114,8 @@ def storms(jdk: int, effort: Effort) -> Storms:
 
         @contextmanager
         def jvm() -> Iterator[Target]:
-            # The jar is on the class path, although a separate loader loads from it.
+            # A separate loader loads the classes. The jar is also on the class path, where btpy looks for classes to weave
+            # in advance.
             classes = compiled([JAVA / "ClassStorm.java"])
             with target(jdk, "ClassStorm", str(jar), str(names), classpath=[classes, jar]) as running:
                 yield running
@@ -181,8 +183,9 @@ def storm_report(runs: Storms) -> list[str]:
 
 @dataclass(frozen=True)
 class Start:
-    """Seconds until the server has answered a request: from main by the clock, and of the processor in the main thread
-    and in all threads; and from the command."""
+    """Seconds until the server has answered a request. Three figures begin at main: by the clock, of the processor in
+    the main thread, and of the processor in all threads. ``outside`` begins at the command.
+    """
 
     inside: Sample
     main: Sample
@@ -233,7 +236,7 @@ def starts(jdk: int, effort: Effort) -> Starts:
 
 
 def _started(command: Sequence[str]) -> tuple[float, ...]:
-    """The figures of a :class:`Start`, and the number of classes loaded then."""
+    """The figures of a :class:`Start`, and the number of classes that are loaded at the end."""
     begin = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
 from benchmarks import results  # noqa: E402
 from btpy.engine.session import Session  # noqa: E402
@@ -50,7 +50,7 @@ VIRTUAL_SINCE = 21
 
 @dataclass(frozen=True)
 class Footprint:
-    """Bytes, and the number of classes. ``threads``: None means this JDK has no virtual ones."""
+    """Bytes, and the number of classes. ``threads``: None means that this JDK has no virtual threads."""
 
     heap: int
     metaspace: int

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
 from benchmarks import commandline, results  # noqa: E402
 from tests.jdks import cache, compiled, java, javac  # noqa: E402
@@ -142,7 +142,7 @@ def btrace_flags(scratch: Path, script: str = "PeersTrace") -> list[str]:
 
 
 def btrace_jars(scratch: Path) -> dict[str, Path]:
-    """The jars under the names by which they find each other."""
+    """Copies the jars to the names under which they look for each other."""
     jars = {name: scratch / f"btrace-{name}.jar" for name in BTRACE}
     for name, jar in jars.items():
         shutil.copyfile(artifact(BTRACE[name]), jar)
@@ -226,7 +226,7 @@ def _agents(jdk: int) -> list[str]:
 
 
 def _nanos(score: dict[str, object]) -> float:
-    """The median of the iterations; a single shot is the time of a burst."""
+    """The median of the iterations, for one call. JMH gives the time of a whole burst."""
     metric = score["primaryMetric"]
     assert isinstance(metric, dict)
     burst = int(str(score["measurementBatchSize"]))

@@ -55,7 +55,7 @@ def ready(pid: int, environment: dict[str, str]) -> tuple[float, float]:
         data = os.read(terminal, 65536)
         output += data
         if b"\x1b[6n" in data:
-            os.write(terminal, b"\x1b[1;1R")  # the position of the cursor
+            os.write(terminal, b"\x1b[1;1R")  # answers the program's question for the position of the cursor
     elapsed = time.perf_counter() - start
     seconds = processor_seconds(child)
     os.write(terminal, b"\x04")
@@ -140,7 +140,7 @@ def main() -> None:
     lines = [
         origin(f"{first}python benchmarks/prompt.py" + (" --quick" if rounds == 5 else "")),
         "",
-        "Median and quartiles, of btpy from compiled bytecode. The target has been attached to before; the processor"
+        "Median and quartiles, of btpy from compiled bytecode. btpy has attached to the target before. The processor"
         " time has that of the Java in it that btpy attaches with, which comes up beside the prompt."
         + (" `chrt -f 10` gives btpy, its Java and the target the cores before all others." if first else ""),
         "",

@@ -2,7 +2,7 @@
 
     python benchmarks/refusals.py [--looks 20] [--stdout]
 
-WireMock answers two clients as fast as it can, with the size of heap in the row. btpy attaches again and again. A
+WireMock answers two clients as fast as it can, with the heap size that the row states. btpy attaches again and again. A
 refusal (BT525) is false if the heap has enough room after a full collection: its maximum minus the used part is at
 least the amount that btpy asks for.
 """
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
 import btpy  # noqa: E402
 from benchmarks import results  # noqa: E402
@@ -97,7 +97,7 @@ def _refused(jvm: Target) -> bool:
 
 
 def _collected(jvm: Target, jdk: int) -> heap.Heap | None:
-    """The heap after a full collection, beside the load."""
+    """The heap after a full collection, while the clients send requests."""
     jcmd = java(jdk).with_name("jcmd")
     if not jcmd.exists():
         jcmd = Path("jcmd")

@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
 from benchmarks import commandline, results  # noqa: E402
 from tests.jdks import compiled, java  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
 from tests.tracer import Tracer, tracing  # noqa: E402
 
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # users have compiled modules, so the timed commands have them too
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the timed commands must have compiled modules, as users have
 
 JAVA = ROOT / "benchmarks" / "java"
 _PHASE = re.compile(r"(script checked|attached|probes in place) (?:in|after) ([\d.]+) ms")
@@ -134,7 +134,7 @@ def probe_costs(jdk: int, effort: Effort) -> list[Cost]:
 
 
 def check_hits(case: str, tracer: Tracer, effort: Effort) -> None:
-    """Otherwise a probe that does not fire would look cheap."""
+    """Checks the number of hits, because a probe that does not fire would look cheap."""
     rounds = effort.warmups + effort.rounds
     if case == "counted":
         hits, expected = tracer.maps()["calls"], rounds * effort.calls
@@ -148,7 +148,7 @@ def check_hits(case: str, tracer: Tracer, effort: Effort) -> None:
 
 
 def starts(jdk: int, effort: Effort) -> Start:
-    """Attaching to one JVM again and again, and once to each of several fresh ones that have no agent yet."""
+    """Measures attaches: many to one JVM, and one to each of several fresh JVMs that have no agent yet."""
     classes = compiled([JAVA / "FirstEvent.java"])
     attached, first, fresh = [], [], []
     phases: dict[str, list[float]] = {}
@@ -209,7 +209,7 @@ def report(
     origin = [results.origin(command, java(jdk)), "", "Medians with lower and upper quartile.", ""]
     first_event = [
         *origin,
-        "From the start of the `btpy` process, with a one-line script, on a JVM that btpy has been attached to before.",
+        "From the start of the `btpy` process, with a one-line script, on a JVM to which btpy has attached before.",
         "",
         "| until | ms |",
         "|---|---|",

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
 from benchmarks import commandline, peers, results  # noqa: E402
 from benchmarks.attaching import counting, curve_lines, thread_cpu, window_now, windows  # noqa: E402
@@ -64,7 +64,7 @@ public class ServerTrace {{
 class Effort:
     rounds: int
     warmup: float  # seconds before the first check whether the compilers rest
-    settle: float  # the same after probes were added or removed
+    settle: float  # seconds before that check after probes were added or removed
     patience: float  # longest wait for the compilers, in seconds
     watched: float
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
 from benchmarks import commandline, results  # noqa: E402
 from btpy.timeline import FIRST_EVENT  # noqa: E402

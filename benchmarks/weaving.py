@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # run as a file: the harness of the tests is beside this directory
+sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
 from benchmarks import commandline, results  # noqa: E402
 from btpy import parallel  # noqa: E402
@@ -66,7 +66,9 @@ QUICK = Effort((20, 200), 3, 5)
 
 @dataclass(frozen=True)
 class Contender:
-    """``suffix``: follows the names of its weaving tasks. ``reads``: whether the tool is also measured in reading."""
+    """``suffix``: the end of the names of the tool's weaving tasks. ``reads``: whether the tool is also measured in
+    reading.
+    """
 
     name: str
     command: tuple[str, ...]
@@ -77,7 +79,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Run:
-    """One process: ``seconds`` and CPU seconds from start to end, and the seconds of its last pass.
+    """One process: its ``seconds`` and CPU seconds from start to end, and the seconds of its last pass.
 
     ``found``: methods, and sites or instructions, of a pass.
     """
@@ -107,7 +109,7 @@ def run(contender: Contender, corpus: Path, task: str, passes: int = 1) -> Run:
 
 def contenders(server: Path, scratch: Path) -> Iterator[Contender]:
     """``server`` is on the class path, because tools that compute frames ask for superclasses."""
-    compileall.compile_dir(ROOT / "btpy", quiet=2)  # like an installed package
+    compileall.compile_dir(ROOT / "btpy", quiet=2)  # an installed package has compiled modules, too
     program = (sys.executable, str(ROOT / "benchmarks" / "weaving_program.py"))
     yield Contender(BTPY, (*program, "1"), {"PYTHONPATH": str(ROOT)})
     wheel = compiled_wheel()
@@ -149,7 +151,7 @@ def new_compiler() -> Path | None:
 
 
 def all_classes(server: Path) -> list[bytes]:
-    """In an order that a fixed seed shuffles."""
+    """All classes, shuffled with a fixed seed."""
     items = {}
     for module, name, read in jimage.classes(java_home(17) / "lib" / "modules"):
         if module == "java.base":
@@ -179,7 +181,7 @@ def measure(effort: Effort, scratch: Path) -> str:
         taking_part = [weaver for weaver in field if weaver.reads or task in ("called", "timed")]
         runs: dict[tuple[str, int], list[Run]] = {(weaver.name, size): [] for size in corpora for weaver in taking_part}
         for weaver in taking_part:
-            run(weaver, corpora[min(corpora)], task)  # not measured, because files are read for the first time
+            run(weaver, corpora[min(corpora)], task)  # not measured: this run is the first to read the files
         for size, corpus in corpora.items():
             for _ in range(effort.processes):
                 for weaver in taking_part:
@@ -193,7 +195,9 @@ def measure(effort: Effort, scratch: Path) -> str:
 
 
 def check(task: str, runs: Sequence[Run]) -> None:
-    """Otherwise a tool that does less would look fast. btpy refuses some methods, such as an empty ``finalize()``."""
+    """Checks that the tools do the same work, because a tool that does less would look fast. Small differences are
+    allowed: btpy refuses some methods, such as an empty ``finalize()``.
+    """
     first = runs[0].found
     for other in runs[1:]:
         if abs(first[0] - other.found[0]) > 0 or abs(first[1] - other.found[1]) > 1 + first[1] // 1000:
@@ -225,9 +229,9 @@ def table(
     mine_inside = statistics.median(run.inside for run in runs[BTPY, warm_size])
     lines += [
         "",
-        f"Warm ASM, the median of the later half of {effort.passes} passes over {warm_size:,} classes in one process:"
-        f" {1e6 * warm.inside / warm.found[0]:.1f} µs a method, {mine_inside / warm.inside:.1f} times as fast as the"
-        " first pass of btpy.",
+        f"Warm ASM takes {1e6 * warm.inside / warm.found[0]:.1f} µs for each method and is"
+        f" {mine_inside / warm.inside:.1f} times as fast as the first pass of btpy. This is the median of the later half"
+        f" of {effort.passes} passes over {warm_size:,} classes in one process.",
         "",
     ]
     return lines

@@ -23,7 +23,7 @@ _HANDLER = "btpy/runtime/Handler"
 _DURATION = Operand(OperandKind.DURATION, 0, "J")
 
 Found = tuple[int, int, int]
-"""Methods, sites or instructions, bytes written."""
+"""The number of methods, of sites or instructions, and of written bytes."""
 
 
 def corpus(file: Path) -> list[bytes]:
@@ -112,7 +112,7 @@ def main() -> None:
     task = _TASKS[sys.argv[4]]
     for _ in range(passes):
         start = time.perf_counter_ns()
-        with interpreter.gc_paused():  # like attaching and `btpy weave`
+        with interpreter.gc_paused():  # attaching and `btpy weave` pause it, too
             results = list(parallel.in_order(task, lambda: classes, processes=processes))
         spent = time.perf_counter_ns() - start
         print("round", spent, *map(sum, zip(*results, strict=True)), flush=True)

@@ -39,7 +39,7 @@ public final class AttachingServer {
         int clients = Integer.parseInt(arguments[0]);
         long thinkNanos = Long.parseLong(arguments[1]);
         WireMockServer server = new WireMockServer(WireMockConfiguration.options().dynamicPort()
-            .globalTemplating(true).disableRequestJournal()); // it grows, and collections take longer
+            .globalTemplating(true).disableRequestJournal()); // the journal grows and makes collections longer
         server.start();
         server.stubFor(WireMock.get(WireMock.urlPathMatching("/stock/[0-9]+")).withQueryParam("n", WireMock.matching("[0-9]+"))
             .willReturn(WireMock.okJson("{\"path\": \"{{request.path}}\", \"n\": {{request.query.n}}, \"at\": \"{{now}}\"}")));

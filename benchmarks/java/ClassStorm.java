@@ -55,7 +55,7 @@ public final class ClassStorm {
                 try {
                     Class.forName(names.get(i), false, loader);
                 } catch (ClassNotFoundException | LinkageError absent) {
-                    continue; // it extends a class that the jar does not have
+                    continue; // the class extends a class that the jar does not have
                 }
                 if (loader.defined == before + 1) {
                     nanos[i] = System.nanoTime() - start;

@@ -2,7 +2,7 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
 /**
- * One method of about two nanoseconds that scripts put one construct each into, after the other.
+ * One method of about two nanoseconds. One script after the other puts a probe with one construct into it.
  *
  * <p>Commands on stdin: {@code measure WARMUPS ROUNDS CALLS} prints {@code result ns ns …}, nanoseconds for a call, one
  * figure for each round; {@code end} ends.

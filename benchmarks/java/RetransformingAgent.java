@@ -33,8 +33,8 @@ import org.objectweb.asm.commons.Method;
  *
  * <p>Modes: {@code identity} gives back the bytes that it got. {@code asm} puts two counters into the methods with ASM,
  * like tracers that weave in the JVM, and writes the woven classes to the file. {@code ready} gives back the classes in
- * that file, from this JVM or another one that ran the same program: the remaining work if the classes are already
- * woven.
+ * that file, which this JVM or another JVM with the same program wrote. It measures the remaining work if the classes
+ * are already woven.
  *
  * <p>Writes the number of classes; the ns from the start of the agent until all are retransformed; of these, the ns in
  * the calls; the longest time from the last class of a batch to its end; the processor time of its thread; and the ns

@@ -82,7 +82,7 @@ public final class ByHand extends Work {
     public long eventWithStack(long x) {
         long result = super.eventWithStack(x);
         int at = record();
-        objects[at / 5 & FEW - 1] = new Throwable(); // the JVM fills the frames lazily: reading one takes longer than `new`
+        objects[at / 5 & FEW - 1] = new Throwable(); // the JVM fills the frames lazily, and reading one takes longer than `new`
         return result;
     }
 

@@ -17,7 +17,8 @@ import org.openjdk.jmh.annotations.Level;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * The workloads, for JMH. The JVM says "ready" and waits for a line before the first one, so that a tracer can attach.
+ * The workloads, for JMH. The JVM prints "ready" and waits for a line before the first workload, so that a tracer can
+ * attach.
  *
  * <p>Events are made in bursts, and the consumer takes them in the pauses. So the benchmark measures the cost of making
  * an event, and the speed of the consumer does not matter. Enough bursts run before the measurement for all code to be
