@@ -184,7 +184,7 @@ def main() -> None:
             "",
             f"Each host has up to {JVMS_OF_HOST} JVMs. All hosts share the processors of this machine, so the times to the"
             " first event are those of this number of attaches on one machine. *Start* is the processor time of the"
-            " client, and of its `ssh`, until each JVM has had an event. *Quiet* is the same for each second without"
+            " client, and of its `ssh`, until each JVM has had an event. *Quiet* is this time for each second without"
             " events, in which each host sends its maps.",
             "",
             "| JVMs | hosts | first event | an event of each JVM | start | quiet | client, each event | end |",

@@ -256,8 +256,8 @@ def start_report(runs: Starts) -> list[str]:
         return f"| {title} | {bare} | {traced} | {on_top[0]} | {asm} | {on_top[1]} |"
 
     return [
-        f"**A server that starts**, WireMock until it has answered a request: {runs.classes:,} classes are loaded, of"
-        f" which {runs.matching:,} match. Under `btpy run` main begins when the probes are in and what can be prewoven"
+        f"**A server that starts.** WireMock runs until it has answered a request; {runs.classes:,} classes are loaded,"
+        f" of which {runs.matching:,} match. Under `btpy run` main begins when the probes are in and what can be prewoven"
         " is woven.",
         "",
         "| s | by itself | with btpy | on top | with ASM | on top |",

@@ -249,10 +249,10 @@ def report(jdk: int, effort: Effort, classes: dict[int, str]) -> str:
 def dip_report(jdk: int, effort: Effort, classes: dict[int, str]) -> str:
     lines = [
         "WireMock answers two clients in its own JVM as fast as it can, on all cores; btpy attaches and times the calls"
-        " of 10 methods. Requests by the half second. Up to JDK 21 HotSpot throws away all compiled code when a first"
-        " class is changed, unless an agent that may do that was there from the start.",
+        " of 10 methods. The curves show the requests of each half second. Up to JDK 21 HotSpot throws away all"
+        " compiled code when an agent first changes a class, unless the JVM was started with that agent.",
     ]
-    for name, flags in (("attached to while it runs", ()), ("started with btpy's agent", (STARTED_WITH_AGENT,))):
+    for name, flags in (("Attach while the server runs", ()), ("Start with btpy's agent", (STARTED_WITH_AGENT,))):
         lines += ["", f"{name}:", "", "```", *dip(jdk, effort, classes[SIZES[0]], flags), "```"]
     return "\n".join(lines)
 

@@ -96,7 +96,7 @@ def main() -> None:
             results.origin(commandline.repeated(), java(arguments.jdk)),
             "",
             f"Milliseconds, medians of {len(first)} JVMs. Steps without a thread are those of the main thread; the"
-            " others run beside it. Python starts with a precision of 10 ms.",
+            " other steps run in parallel. The start of Python is known to 10 ms.",
             "",
             "| step | thread | begin, first attach | time | begin, second attach | time |",
             "|---|---|---|---|---|---|",

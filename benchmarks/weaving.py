@@ -5,9 +5,9 @@
 All tools weave the same advice into the same classes, chosen at random from java.base of JDK 17 and a server's jar. The
 measured programs are fresh, and run one after the other in turn. The benchmark measures the time of each program from
 its start to its end, and the time of its pass over the classes. btpy weaves in one process, and in as many as there are
-cores, as `btpy weave` does. It is also measured compiled by mypyc, if `make compiled` has made that wheel before. ASM
-also keeps running, to show its speed when it is warm. The benchmark needs Maven. It leaves out java.lang.classfile if
-there is no compiler of JDK 24 or later.
+cores, as `btpy weave` does. btpy that mypyc has compiled is also measured, if `make compiled` has made that wheel
+before. ASM also keeps running, to show its speed when it is warm. The benchmark needs Maven. It leaves out
+java.lang.classfile if there is no compiler of JDK 24 or later.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def all_classes(server: Path) -> list[bytes]:
         for entry in jar.namelist():
             if entry.endswith(".class") and not entry.startswith("META-INF/"):
                 items[entry.removesuffix(".class")] = jar.read(entry)
-    del items["java/lang/Object"]  # the constructor of Object calls no other, which adapters of ASM do not expect
+    del items["java/lang/Object"]  # its constructor calls no other one, which adapters of ASM do not expect
     classes = [
         items[name] for name in sorted(items) if any(method.code for method in ClassFile.parse(items[name]).methods)
     ]

@@ -20,7 +20,7 @@ def authority(directory: Path, name: str) -> Pair:
 
 
 def signed(directory: Path, name: str, by: Pair, *, days: int = 2) -> Pair:
-    """For a server or a client at 127.0.0.1."""
+    """A certificate for a server or a client at 127.0.0.1, signed by ``by``."""
     return _made(directory, name, f"-CA {by.certificate} -CAkey {by.key} -addext basicConstraints=CA:FALSE", days)
 
 

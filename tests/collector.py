@@ -1,6 +1,6 @@
 """A real OpenTelemetry Collector, built from its Go modules into the cache: ``python -m tests.collector``.
 
-The versions of all modules are pinned by those of the components; Go checks them against its database of checksums.
+The versions of the components determine the versions of all modules; Go checks them against its database of checksums.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ service:
 
 
 def built() -> Path | None:
-    """The path of the program; None if it is not built and Go is not installed. Raises CalledProcessError."""
+    """The path of the program; None if the program is not built and Go is not installed. Raises CalledProcessError."""
     directory = cache() / f"collector-{VERSION}"
     program = directory / "otelcol"
     go = shutil.which("go")

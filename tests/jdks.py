@@ -26,7 +26,7 @@ import pytest
 
 MAJORS = (11, 17, 21, 25)
 all_jdks = pytest.mark.parametrize("jdk", MAJORS, ids=[f"jdk{major}" for major in MAJORS])
-"""Decorator: run the test once for each Java version, given as the argument ``jdk``."""
+"""Decorator: runs the test once for each Java version, which is the argument ``jdk``."""
 
 
 all_jdks_and_8 = pytest.mark.parametrize("jdk", [8, *MAJORS], ids=[f"jdk{major}" for major in (8, *MAJORS)])
@@ -36,7 +36,7 @@ jdks_since_17 = pytest.mark.parametrize("jdk", MAJORS[1:], ids=[f"jdk{major}" fo
 """The versions of :data:`all_jdks` that the programs and frameworks of a test need."""
 
 ALL_JDKS = ((MAJORS,), ([8, *MAJORS],), (MAJORS[1:],))
-"""The arguments of these three decorators. ``tests/conftest.py`` samples tests that have them."""
+"""The arguments of the three decorators above. ``tests/conftest.py`` samples tests that have them."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ Host *
 
 
 class Node:
-    """A machine. ``init``: its first process; when this process ends, the machine ends."""
+    """A machine. ``init``: the first process of the machine; when this process ends, the machine ends."""
 
     def __init__(self, name: str, address: str, directory: Path, init: subprocess.Popen[bytes], pid: int) -> None:
         self.name = name
@@ -84,7 +84,9 @@ class Node:
 
     @property
     def commands(self) -> dict[int, str]:
-        """The command lines of its processes by their pids, without the first process and the sshd that listens."""
+        """The command lines of the machine's processes by their pids, without the first process and the sshd that
+        listens.
+        """
         lines = {}
         for entry in Path(f"/proc/{self.init}/root/proc").iterdir():
             with contextlib.suppress(OSError):
@@ -128,7 +130,7 @@ class Node:
         return pids
 
     def unplug(self) -> None:
-        """Cuts its network: no packet comes or goes, and neither side gets a message."""
+        """Cuts the machine off the network: no packet comes or goes, and neither side gets a message."""
         self.run("ip", "link", "set", "eth0", "down")
 
     def run(self, *command: str) -> str:
@@ -143,7 +145,7 @@ class Node:
 
     @property
     def sessions(self) -> int:
-        """The number of btpy's sessions in its JVMs. Each session has one thread with the name below."""
+        """The number of btpy's sessions in the machine's JVMs. Each session has one thread with the name below."""
         names = []
         for path in Path(f"/proc/{self.init}/root/proc").glob("[1-9]*/task/*/comm"):
             with contextlib.suppress(OSError):

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 
 def free_ports(count: int) -> list[int]:
-    """Different ports of the loopback interface on which nobody listens."""
+    """Different ports of the loopback interface on which no process listens."""
     with ExitStack() as stack:
         servers = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
         return [server.getsockname()[1] for server in servers]

@@ -28,7 +28,7 @@ VERSION = "v0.316.0"
 
 
 def built() -> Path | None:
-    """The path of the program; None if it is not built and Go is not installed. Raises CalledProcessError."""
+    """The path of the program; None if the program is not built and Go is not installed. Raises CalledProcessError."""
     directory = cache() / f"prometheus-{VERSION}"
     program = directory / "prometheus"
     go = shutil.which("go")

@@ -27,8 +27,9 @@ class Redis:
         self._ask("CONFIG RESETSTAT")
 
     def counts(self) -> dict[str, int]:
-        """The number of runs of each command in the server since the counts were reset, without commands of this
-        class."""
+        """The number of runs of each command in the server since the counts were reset, without the commands that this
+        class sends.
+        """
         text = self._ask("INFO commandstats")
         rows = re.findall(r"cmdstat_([\w|]+):calls=(\d+)", text)
         return {

@@ -22,7 +22,9 @@ _compiler_flags: tuple[str, ...] = ()
 
 
 def compile_lightly(light: bool) -> None:
-    """Programs that :func:`target` starts from now on are compiled by HotSpot's quick compiler only, or by both."""
+    """Programs that :func:`target` starts from now on are compiled by HotSpot's quick compiler only, or by both of its
+    compilers.
+    """
     global _compiler_flags
     _compiler_flags = ("-XX:TieredStopAtLevel=1",) if light else ()
 

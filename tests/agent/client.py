@@ -107,7 +107,7 @@ class Client:
         self.connection.sendall(codec.encode(message))
 
     def read(self) -> Message:
-        """The next message of any kind. Raises EOFError when the agent has closed."""
+        """The next message of any kind. Raises EOFError when the agent has closed the connection."""
         return receive(self.connection)
 
     def last_words(self) -> str:

@@ -27,7 +27,7 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def batches(
     classes: Path, fixed_us: int, share_us: int, scatter: int, waits_us: Sequence[int] = ()
 ) -> tuple[list[int], list[float]]:
-    """Sizes, and stops in ms."""
+    """Returns the sizes of the batches, and the stops in ms."""
     command = [str(java(17)), "-cp", str(classes), "btpy.agent.BatchSizes"]
     command += [str(number) for number in (BUDGET_MS, fixed_us, share_us, scatter, CLASSES, *waits_us)]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()

@@ -103,7 +103,7 @@ def test_a_host_that_has_not_begun_is_left_at_the_end() -> None:
 
 
 def test_a_host_that_keeps_its_connection_open_is_left_after_a_while() -> None:
-    """Like ssh while another program holds the connection."""
+    """The stand-in closes its output but goes on, like ssh while another program holds the connection."""
     with running("exec >&-; exec sleep 600", "web") as connections:
         assert until(connections, HostEnded) == [HostEnded("web", -15, False)]
 

@@ -1,6 +1,6 @@
-"""One server under load. In each round a disturbance happens while btpy traces it; a seed chooses the disturbance.
-After each round the server must have given only right answers, no worker may be stuck, its standard error must be
-empty, no thread of the agent may remain, and the traced classes must have the same SHA-256 as before.
+"""One server under load. In each round a disturbance happens while btpy traces the server; a seed chooses the
+disturbance. After each round the server must have given only right answers, no worker may be stuck, its standard error
+must be empty, no thread of the agent may remain, and the traced classes must have the same SHA-256 as before.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Server:
         self.jdk = jdk
         self._agent = jar
         h2 = artifact(H2)
-        # A target without metaspace must still answer: "+" on strings may not define classes at its first use.
+        # A target without metaspace must still answer, so the first "+" on strings must not define classes.
         source = Path(__file__).parent / "java" / "ChaosServer.java"
         classes = compiled([source], classpath=[h2], flags=["-XDstringConcat=inline"])
         self._directory = tempfile.TemporaryDirectory(prefix="btpy-chaos-")

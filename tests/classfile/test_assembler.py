@@ -143,7 +143,7 @@ def _half_of_a_long(code: CodeBuilder) -> None:
 
 
 def _handler_locals(code: CodeBuilder) -> None:
-    """At the handler the type of local 0 is known. The type of local 1, stored inside the range, is not."""
+    """At the handler the type of local 0 is known. The type of local 1 is unknown, because the range stores into it."""
     caught = Label()
     code.constant("I", 17)
     code.store("I", 0)

@@ -32,7 +32,7 @@ os.execvp(command[0], command)
 
 @contextmanager
 def fake_kubectl(directory: Path, *pods: str) -> Iterator[dict[str, str]]:
-    """The environment in which ``kubectl`` is the stand-in. ``pods``: the lines of its list."""
+    """The environment in which ``kubectl`` is the stand-in. ``pods``: the lines of the list of pods that it prints."""
     program = directory / "kubectl"
     program.write_text(_SCRIPT)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)

@@ -34,7 +34,7 @@ def program() -> Iterator[Target]:
 
 
 def started(*arguments: Any) -> subprocess.Popen[str]:
-    """Runs btpy with agents that report a thread left behind. One pipe carries all its output."""
+    """Runs btpy with agents that report a thread left behind. All output of btpy goes to one pipe."""
     return subprocess.Popen(
         [sys.executable, "-c", UNCLEAN, *map(str, arguments)],
         stdin=subprocess.PIPE,
@@ -98,5 +98,5 @@ def test_a_program_that_was_started_goes_on(options: list[str]) -> None:
         assert btpy.stdout is not None
         assert any("left something behind in the JVM" in line for line in iter(btpy.stdout.readline, ""))
         assert btpy.poll() is None
-        btpy.stdin.close()  # a line at which Counted ends
+        btpy.stdin.close()  # Counted ends when its standard input ends
         assert btpy.wait(PATIENCE) == 1

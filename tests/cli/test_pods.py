@@ -127,7 +127,7 @@ def test_pods_of_all_namespaces_have_the_namespace_in_their_names(tmp_path: Path
 
 
 def test_an_image_runs_in_a_debug_container_beside_that_of_the_jvm(tmp_path: Path) -> None:
-    """The target is the container that -c names, else the one that kubectl takes, else the first one."""
+    """The target is the container that -c names, else the container that kubectl takes, else the first container."""
     pod_rows = ("prod bare-1 Running app <none>", "prod bare-2 Running app other")
     with fake_kubectl(tmp_path, *pod_rows) as env:
         for options in ([], ["-c", "web"]):

@@ -33,7 +33,8 @@ _ADMINISTRATOR = "administrator"
 _BRIDGE = "btpy-pods0"
 _PODS, _ADDRESS = "10.237.0.0/24", "10.237.0.1"
 SERVICE = "10.238.0.1"
-"""The address that kubelet gives pods for the API server. The API server listens there itself, at port 443."""
+"""The address that kubelet gives pods for the API server. The API server itself listens at this address, at port 443.
+"""
 
 _CNI_PLUGINS = Path("/usr/lib/cni")
 _STATE = Path("/run/containerd")

@@ -21,7 +21,7 @@ PATIENCE = 120.0
 
 
 class Pod:
-    """A running pod; ``program``: its standard input and output."""
+    """A running pod; ``program``: the standard input and output of its JVM."""
 
     def __init__(self, cluster: Cluster, name: str, program: Target) -> None:
         self.name = name
@@ -35,7 +35,7 @@ class Pod:
 
     @property
     def pid(self) -> int:
-        """The pid of its JVM on the node."""
+        """The pid of the pod's JVM on the node."""
         waited(lambda: self.row() is not None, f"the JVM of {self.name}")
         row = self.row()
         assert row is not None
@@ -50,7 +50,7 @@ class Pod:
         return rows[0] if rows else None
 
     def assert_left_alone(self, sessions: int = 0) -> None:
-        """Checks that its JVM has this number of sessions, and that no process of btpy runs in the pod."""
+        """Checks that the pod's JVM has this number of sessions, and that no process of btpy runs in the pod."""
         pid = self.pid
         waited(lambda: describe(pid).session_count == sessions, f"a session is left in {self.name}")
         waited(lambda: not self.processes_of_btpy(), f"left in {self.name}: {self.processes_of_btpy()}")
@@ -108,7 +108,7 @@ def manifest(name: str, image: str, words: Sequence[str], labels: dict[str, str]
 def pod(
     cluster: Cluster, name: str, *words: str, image: str = SHOP, labels: dict[str, str] | None = None
 ) -> Iterator[Pod]:
-    """A pod that is up. ``words``: the options of Java and the class."""
+    """A running pod. ``words``: the options of Java and the class."""
     cluster.apply(manifest(name, image, words, labels))
     try:
         cluster.kubectl("wait", "-n", NAMESPACE, f"pod/{name}", "--for=condition=Ready", f"--timeout={PATIENCE}s")

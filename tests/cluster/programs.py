@@ -25,7 +25,7 @@ _SOURCES = Path(__file__).parent / "program"
 
 
 def built() -> Path | None:
-    """The directory with the programs ``kubernetes`` and ``pause``; None if they are not built and Go is not
+    """The directory with the programs ``kubernetes`` and ``pause``; None if the programs are not built and Go is not
     installed. Raises CalledProcessError.
     """
     directory = cache() / f"kubernetes-{KUBERNETES}"

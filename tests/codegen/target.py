@@ -24,7 +24,7 @@ DRIVERS = sorted((Path(__file__).parent / "java").glob("*.java"))
 
 @dataclass(frozen=True)
 class Box:
-    """The kind of a reference input or result: ``kind`` long, double, boolean, char, string, a (an object)."""
+    """The kind of a reference input or result. ``kind`` is long, double, boolean, char, string, or a (an object)."""
 
     kind: str
     value: int | float | bool | str
@@ -86,7 +86,7 @@ class Target:
         return _result(answer, parse(handler.descriptor)[1])
 
     def prepare(self, handler: HandlerClass, *inputs: Result) -> None:
-        """From here on ``again`` fires this handler."""
+        """Makes ``again`` fire this handler from now on."""
         descriptors = parse(handler.descriptor)[0][1:]
         words = [_input(descriptor, value) for descriptor, value in zip(descriptors, inputs, strict=True)]
         self.command("prepare", handler.class_name, handler.data.hex(), *words)

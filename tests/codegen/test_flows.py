@@ -20,7 +20,9 @@ def jvm17() -> Iterator[Target]:
 
 
 def fired(jvm: Target, *bodies: str) -> list[tuple[object, ...]]:
-    """The values that the bodies print when they fire one after the other in a session. No method ends in between."""
+    """The values that the bodies print when they fire one after the other in a session. No method ends between these
+    firings.
+    """
     checked_program = program(bodies[0] if len(bodies) == 1 else " }\nA::b { ".join(bodies))
     jvm.open()
     for probe in checked_program.probes:

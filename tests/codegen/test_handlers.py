@@ -178,7 +178,7 @@ def test_branches(jvm: Target) -> None:
 
 
 def test_variables(jvm: Target) -> None:
-    """Variables of every slot that are assigned again, in one branch only; and a variable of a nested block."""
+    """Variables of each slot that only one branch assigns again, and a variable of a nested block."""
     number = LocalValue(LONG, span(), 0)
     name = LocalValue(STRING, span(), 1)
     real = LocalValue(DOUBLE, span(), 2)
@@ -548,7 +548,7 @@ _VALUES = {INT: "1", LONG: "1", STRING: '"a"', BOOLEAN: "true", DOUBLE: "1.5"}
 
 def test_every_builtin_that_the_language_compiles_has_code() -> None:
     for function in FUNCTIONS.values():
-        if function.statement or function.name == "state":  # state(object) needs .x: test_thread_variables.py
+        if function.statement or function.name == "state":  # state(object) needs .x; test_thread_variables.py tests it
             continue
         for signature in function.signatures:
             for count in range(signature.required_count, len(signature.parameters) + 1):

@@ -210,7 +210,7 @@ def test_an_index_out_of_range_is_null_and_counted_at_its_place(jvm: Target) -> 
 
 
 class TestWork:
-    """At most 1,000 statements a firing: the handler counts them only where the script has no bound of its own."""
+    """A firing runs at most 1,000 statements. The handler counts them only where the script has no bound of its own."""
 
     def test_a_loop_that_goes_too_far_ends_the_firing(self, jvm17: Target) -> None:
         records, errors = run(jvm17, "for i in 1 .. 2000 { print(i); }")

@@ -98,7 +98,7 @@ def call(name: str, type_: Type, *arguments: Expr) -> BuiltinCall:
 
 
 def program(*maps: MapKind, keys: int = 0) -> Program:
-    """One map of each kind, ids from 0."""
+    """A program with one map of each kind; the ids begin at 0."""
     return Program(SOURCE, (), tuple(Map(i, f"m{i}", kind, keys, ANY) for i, kind in enumerate(maps)), ())
 
 

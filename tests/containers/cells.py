@@ -87,7 +87,7 @@ class Cell:
         return [path for path in files if os.path.lexists(path)]
 
     def assert_undisturbed(self) -> None:
-        """No thread dump, no file, and the program goes on."""
+        """Checks that there is no thread dump and no file of btpy, and that the program goes on."""
         self.target.send("call 3")
         self.target.wait_for("called 3")
         assert [line for line in self.target.stdout if not line.startswith(("ready", "called"))] == []

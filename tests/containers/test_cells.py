@@ -374,7 +374,7 @@ def test_the_socket_of_another_user_is_named_and_not_connected_to() -> None:
     """In a /tmp with the sticky bit the target's user cannot remove the socket."""
     with cell(17, prefix=AS_NOBODY, readable=True) as target_cell:
         path = Path(f"/tmp/.java_pid{target_cell.process.pid}")
-        path.unlink(missing_ok=True)  # a killed JVM with the same pid leaves one
+        path.unlink(missing_ok=True)  # removes the socket of a killed JVM with the same pid
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(path))
             listening.listen()

@@ -134,7 +134,7 @@ def test_beside_a_jvm_as_a_debug_container(image: Path, tmp_path: Path) -> None:
 
 
 def test_the_daemon_of_the_manifest_puts_its_probes_in(image: Path, tmp_path: Path) -> None:
-    """With files that are mounted one by one, as from a ConfigMap."""
+    """The files of the probes are mounted one by one, as from a ConfigMap."""
     with jvm(tmp_path / "jvm") as jvm_cell:
         files = {"steps.toml": 'jvms = ["Counted"]\nscript = "steps.bt"\n', "steps.bt": SCRIPT}
         for name, text in files.items():

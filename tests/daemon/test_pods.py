@@ -79,7 +79,7 @@ class Node:
 
 @pytest.fixture
 def cleared_pids(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The JVMs in which the daemon has looked for sessions of an earlier one."""
+    """The JVMs in which the daemon has looked for sessions of an earlier daemon."""
     pids: list[int] = []
 
     def listed(process: JvmProcess) -> tuple[()]:

@@ -1,6 +1,6 @@
 import java.io.IOException;
 
-/** Lets a program wait until the test that started it says go. */
+/** Lets a program wait until the test that started it writes a line. */
 final class Gate {
     private Gate() {}
 

@@ -1,4 +1,4 @@
-/** A class for loaders that come and go; its objects are so large that a leak of them shows in the heap. */
+/** A class for short-lived loaders; its objects are so large that a leak of them shows in the heap. */
 public class Guest implements Runnable {
     private final long[] luggage = new long[1000];
     private int runs;

@@ -36,7 +36,7 @@ public final class Lazy {
                     out.write(next);
                 }
                 byte[] bytes = out.toByteArray();
-                bytes[7]++; // the next version of class files
+                bytes[7]++; // increases the version of the class file
                 return defineClass(name, bytes, 0, bytes.length);
             } catch (IOException unreadable) {
                 throw new ClassNotFoundException(name);

@@ -72,7 +72,7 @@ public class OwnSecrets {
                 try {
                     fail("alice");
                 } catch (IllegalStateException expected) {
-                    // the purpose of this method
+                    // the call of `fail` is there to throw this
                 }
             }
             System.out.println("called " + calls);

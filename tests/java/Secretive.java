@@ -88,7 +88,7 @@ public class Secretive {
                 try {
                     refuse("alice");
                 } catch (IllegalStateException expected) {
-                    // the purpose of this method
+                    // the call of `refuse` is there to throw this
                 }
             }
             System.out.println("called " + calls);

@@ -8,8 +8,8 @@ import java.util.function.IntUnaryOperator;
 import java.util.function.Supplier;
 
 /**
- * Methods of every shape for which javac writes code. The result of each method shows whether it still computes the
- * same.
+ * Methods of every shape for which javac writes code. The result of each method shows whether the method still computes
+ * the same value.
  */
 @SuppressWarnings({"fallthrough", "serial", "try"})
 class Shapes {
@@ -329,7 +329,7 @@ class Shapes {
         return trace.toString();
     }
 
-    /** The return in finally wins over the exception: nothing leaves. */
+    /** The return in finally replaces the exception, so no exception leaves. */
     @SuppressWarnings("finally")
     static int swallows(int x) {
         try {

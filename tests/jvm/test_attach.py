@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def own_process(text: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a fresh process: this one's JVM is started only once."""
+    """Runs Python in a fresh process, because a process can start its JVM only once."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, env=env, timeout=100
@@ -320,7 +320,7 @@ with Session.attach({target!r}) as session:
 @needs_root
 @pytest.mark.parametrize("jdk", [11, 17])
 def test_root_attaches_to_the_jvm_of_another_user(jdk: int, own_tmp: Path) -> None:
-    """Attaches through TCP and through a Unix socket, with a jar that the target's user may not be able to read."""
+    """Attaches through TCP and through a Unix socket, with a jar that the target's user possibly cannot read."""
     home = shutil.copytree(java_home(jdk), own_tmp / "java")
     classes = shutil.copytree(counted_classes(), own_tmp / "classes")
     classes.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The two ways into a JVM: the choice between them, and their needs. The direct way needs no Java."""
+"""The two ways into a JVM: the choice between them, and their requirements. The direct way needs no Java."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def without_java(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def assert_undisturbed(target: Target) -> None:
-    """No thread dump, no file, and the program goes on."""
+    """Checks that there is no thread dump and no file of btpy, and that the program goes on."""
     assert not Path(f"/proc/{target.pid}/cwd/.attach_pid{target.pid}").exists()
     assert not Path(f"/tmp/.attach_pid{target.pid}").exists()
     assert [line for line in target.stdout if not line.startswith(("ready", "called"))] == []

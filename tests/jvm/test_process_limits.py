@@ -1,4 +1,4 @@
-"""btpy reads the limits of the operating system and of the code cache from outside, and an attach keeps a distance from
+"""btpy reads the limits of the operating system and of the code cache from outside, and an attach needs some room below
 them.
 """
 

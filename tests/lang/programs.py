@@ -229,8 +229,8 @@ EXTREMES = {
 
 
 def varied(seed: int, scripts: Sequence[str]) -> str:
-    """One of ``scripts``, which all parse, with up to three words replaced by others of their kind. Most results still
-    parse, and the checker accepts many.
+    """One of ``scripts``, which all parse, with up to three words replaced by other words of the same kind. Most
+    results still parse, and the checker accepts many.
     """
     chance = random.Random(seed)
     text = chance.choice(scripts)

@@ -33,7 +33,7 @@ def checked(text: str) -> Program:
 
 
 def errors_of(text: str, against: typed_tree.Shape | None = None) -> list[str]:
-    """Codes of the errors of the check, or else of binding the first probe."""
+    """The codes of the errors of the check; if it reports none, the codes of the errors of binding the first probe."""
     with pytest.raises(ScriptError) as caught:
         bind_first(text, against)
     return [diagnostic.code for diagnostic in caught.value.diagnostics if diagnostic.severity is Severity.ERROR]

@@ -348,5 +348,5 @@ def test_a_shape_without_its_operation_is_refused() -> None:
 @pytest.mark.parametrize("name", ["07_alloc", "08_lock", "09_call", "10_line", "11_field"])
 def test_worked_examples(name: str) -> None:
     text = (Path(__file__).parent / "examples" / f"{name}.bt").read_text(encoding="utf-8")
-    codes = {"08_lock": ["BT211"]}.get(name, [])  # the JVM does not report this for a monitor
+    codes = {"08_lock": ["BT211"]}.get(name, [])  # the JVM does not tell the owner of a monitor
     assert [warning.code for warning in check_source(Source(name, text)).warnings] == codes

@@ -1,7 +1,7 @@
 """The messages for scripts that new users write from habit (``wrong_scripts.toml``).
 
-Each message names the fault at its place and the right form. The tests check its code, its caret and the helpful words.
-Each script has exactly one error: a second one would only follow from the first.
+Each message names the fault at its place and the right form. The tests check the code, the caret and the helpful words
+of the message. Each script has exactly one error, because a second error would only follow from the first.
 """
 
 from __future__ import annotations

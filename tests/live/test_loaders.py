@@ -30,7 +30,9 @@ def guests() -> Path:
 
 @pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
 def test_a_loader_that_is_dropped_is_unloaded_and_its_counts_stay(jdk: int, tmp_path: Path) -> None:
-    """The probe has read an object of the class, kept its layout, its class name and its stack."""
+    """The probe has read an object of the class, and the agent keeps the layout and the name of the class, and a stack
+    with it.
+    """
     key = "typeof(self), len(self.luggage), frame(0)"
     with stage(jdk, tmp_path) as jvm:
         asked(jvm, f"invite {guests()} Guest")

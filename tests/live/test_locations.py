@@ -29,7 +29,7 @@ def line_of(mark: str) -> int:
 @contextmanager
 def traced(jdk: int, tmp_path: Path, script: str) -> Iterator[Tracer]:
     """Runs two rounds of the program, the first with the probes and the second without. Both rounds must print the same
-    text.
+    result.
     """
     classes = compiled(SOURCES)
     path = tmp_path / "locations.bt"

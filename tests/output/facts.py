@@ -311,5 +311,5 @@ class Padded:
 
 
 def wall_now() -> float:
-    """ms since 1970, by this process."""
+    """The present time in ms since 1970, by the clock of this process."""
     return datetime.now(UTC).timestamp() * 1000

@@ -177,7 +177,7 @@ def test_a_chart_is_as_wide_as_the_window() -> None:
     past = history(contents(MapKind.HIST, ((), histogram(*[1] * 50, *[1000] * 25))))
     narrow = live().lines(past, Arrangement(), 24, 20)
     assert all(columns_of(line) <= 24 for line in narrow)
-    assert narrow[1] == "  75/s  █"  # a second column does not fit beside the percentiles
+    assert narrow[1] == "  75/s  █"  # the chart does not fit beside the percentiles
     assert narrow[2].endswith("50")
 
 

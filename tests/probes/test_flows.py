@@ -214,7 +214,7 @@ def test_records_of_a_broker_are_followed() -> None:
 
 
 def probes_of(library: str) -> tuple[str, list[str]]:
-    """The text of a library without its probes, and that of each probe."""
+    """The text of a library without its probes, and the text of each probe."""
     paragraphs = (ROOT / "probes" / f"{library}.bt").read_text(encoding="utf-8").split("\n\n")
     probes = [text for text in paragraphs if re.search("^probe ", text, flags=re.MULTILINE)]
     return "\n\n".join(text for text in paragraphs if text not in probes), probes

@@ -1,4 +1,5 @@
-"""The libraries for frameworks, on the real ones: at the current major version, and at the oldest that is still used.
+"""The libraries for frameworks, tested on the real frameworks: at the current major version, and at the oldest that is
+still used.
 
 `make test` runs the current versions, and `make proof` the others, each on a Java version of its time.
 """

@@ -82,7 +82,7 @@ def test_tls(jdk: int, tmp_path: Path) -> None:
         }
         alerts = counts(tracer, "alerts")
         assert alerts.pop("true,certificate_unknown,sun.security.validator.ValidatorException") == 5
-        # The client closes the connection at once, so the server may not read its alert before it writes.
+        # The client closes the connection at once, so the server may write before it reads the client's alert.
         assert sum(alerts.values()) == 5
 
 

@@ -72,8 +72,8 @@ def run(java: Path, program: Program, directory: Path) -> tuple[Outcome, frozens
     work.mkdir(parents=True)
     log = directory / "loaded.txt"
     command = [str(java), "-Xmx768m", "-XX:+UseSerialGC", f"-Xlog:class+load:file={log}::filecount=0"]
-    # With classes added to the boot loader the JVM may share fewer of its own classes. It warns in both runs or in
-    # none.
+    # With classes added to the boot loader the JVM may share fewer of its own classes. The JVM warns about that in both
+    # runs or in none.
     command += [
         f"-Xbootclasspath/a:{handlers()}",
         "-Xshare:off",

@@ -29,7 +29,7 @@ def test_records_are_whole_and_come_once(outcome: Outcome) -> None:
         index, complement = record.values
         assert isinstance(index, int)
         assert complement == ~index
-        assert record.thread in (f"writer-{record.probe}", "")  # the record with the name may have met full buffers
+        assert record.thread in (f"writer-{record.probe}", "")  # full buffers may have dropped the record with the name
         count += record.thread != ""
         numbers_by_writer[record.probe].append(index)
     assert count > 0

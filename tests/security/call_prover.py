@@ -1,9 +1,9 @@
 """Proves from class files that a method of the JDK may be called at any moment, or gives the reason why it may not.
 
-The prover interprets the method and all that it calls over abstract values. A value has a type; it may be *exact* (its
-class is known) and *fresh* (made by this call, so that no other thread knows it). It has a *size*, the bound on a
-number or on the length of an array or a string: ``CONSTANT``, ``LINEAR`` in the length of an array or a string that the
-receiver or an argument holds, or ``ANY``. The prover refuses the method where it
+The prover interprets the method, and all methods that it calls, with abstract values. A value has a type; it may be
+*exact* (its class is known) and *fresh* (made by this call, so that no other thread knows it). It has a *size*, the
+bound on a number or on the length of an array or a string: ``CONSTANT``, ``LINEAR`` in the length of an array or a
+string that the receiver or an argument holds, or ``ANY``. The prover refuses the method where it
 
 - calls a method of which an implementation outside of the JDK may run, or a native method without an axiom;
 - enters a monitor of an object that is not fresh;
@@ -101,11 +101,11 @@ NATIVES: dict[str, str] = {
 BENIGN: dict[str, str] = {
     "java/lang/Class.name": "the same text every time; the field is there to keep it",
 }
-"""Fields of objects that other threads may see."""
+"""Fields that a method may write even if other threads may see the object, with the reason."""
 
 
 class Classes:
-    """The class files of a JDK, or of a directory of classes before it."""
+    """The class files of a JDK. Classes in the given directory replace classes of the JDK with the same name."""
 
     def __init__(self, home: Path, directory: Path | None = None) -> None:
         self._data = _of_runtime(home)
@@ -599,7 +599,7 @@ class _Run:
         return opcode - op.ISTORE_0 & 3 if op.ISTORE_0 <= opcode <= op.ASTORE_3 else -1
 
     def _bound(self, loop: Loop) -> int:
-        """The bound on the number of rounds. Raises RefusedError if it is not known."""
+        """The bound on the number of rounds. Raises RefusedError if there is no known bound."""
         bounds: list[int] = []
         for at in loop.body:
             leaves = [target for target in self._after[at][0] if target not in loop.body]

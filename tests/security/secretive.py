@@ -31,7 +31,7 @@ def traced(
 
 
 def made(program: Target, calls: int) -> None:
-    """The program makes some calls."""
+    """Lets the program make some calls."""
     program.send(str(calls))
     program.wait_for(f"called {calls}")
 

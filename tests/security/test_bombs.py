@@ -75,7 +75,7 @@ def zeros(count: int) -> Iterator[bytes]:
 
 
 def bomb(path: Path, names: tuple[str, ...], size: int = 128 * MIB) -> Path:
-    """A jar whose entries are zeros: a thousandth of their length."""
+    """A jar whose entries are zeros. It has a thousandth of their length."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
         for name in names:
             with jar.open(name, "w") as entry:
@@ -85,7 +85,7 @@ def bomb(path: Path, names: tuple[str, ...], size: int = 128 * MIB) -> Path:
 
 
 def lying(path: Path, claimed: int) -> Path:
-    """The same jar; every entry claims to be short."""
+    """Changes the jar so that every entry claims to be short."""
     data = bytearray(path.read_bytes())
     for signature, at in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
         start = 0

@@ -1,9 +1,9 @@
 """A client attacks the agent of a JVM in which another session counts. It may know the secret or not.
 
 It sends garbage and half frames before and after it has proven itself, lies in every request, sends class files that
-the JVM must not take, sends more requests than it reads answers, and takes every slot. The agent must answer or hang
-up. The other session must count every call, and its receipt must be clean. The application must not fail, and no thread
-of the agent may remain.
+the JVM must not take, sends more requests than it reads answers, and takes every slot. The agent must answer or end the
+connection. The other session must count every call, and its receipt must be clean. The application must not fail, and
+no thread of the agent may remain.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Liar:
         return b""
 
     def tell(self, request: Message, name: str, *, configured: bool) -> None:
-        """Sends one lie. The agent must answer the ping that follows the lie, or hang up."""
+        """Sends one lie. The agent must answer the ping that follows the lie, or end the connection."""
         client = self._client or self._victim.client()
         self._client = None
         try:
@@ -239,7 +239,7 @@ def send_all(client: Client, frame: bytes, times: int) -> None:
 
 
 def test_more_requests_than_answers_are_read(victim: Attacked) -> None:
-    """The agent keeps a bounded number of requests and of answers, and hangs up."""
+    """The agent keeps a bounded number of requests and of answers, and then ends the connection."""
     client = victim.client()
     try:
         client.configure()

@@ -59,7 +59,7 @@ class Hang(BaseException):
 
 
 class User:
-    """Runs btpy, presses Ctrl-C when it takes long (``has_interrupted``), and gives it up at the limit."""
+    """Runs btpy, presses Ctrl-C when it takes long (``has_interrupted``), and stops waiting for it at the limit."""
 
     def __init__(self) -> None:
         self.has_interrupted = False
@@ -315,7 +315,7 @@ def all_lied(
 
 @pytest.mark.parametrize("jdk", [11, 25])
 def test_an_honest_stand_in_is_traced(targets: Callable[..., StandIn], run: Run, jdk: int) -> None:
-    """The lies are the only difference between this run and those of the other tests."""
+    """The runs of the other tests differ from this run only by the lies."""
     target = targets(jdk)
     traced(run, target)
     target.settle()

@@ -329,7 +329,7 @@ def test_no_other_module_works_in_the_root_of_a_target() -> None:
 
 @needs_root
 def test_a_delegate_that_its_user_has_stopped_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The delegate has become the user of the JVM, who may send it any signal."""
+    """The delegate runs as the user of the JVM, so this user may send it any signal."""
     monkeypatch.setattr("btpy.jvm.delegate.ANSWER_SECONDS", 0.5)
     with cell(17, prefix=AS_NOBODY, readable=True) as target_cell, Delegate(target_cell.process) as delegate:
         helper = delegate._child.pid

@@ -69,7 +69,7 @@ def following(program: Target, *arguments: str) -> Iterator[list[str]]:
 
 
 def slow(program: Target, sends: Mapping[str, int], *arguments: str) -> str:
-    """The output of ``btpy slow`` while requests are sent, after those that load the classes."""
+    """The output of ``btpy slow`` for these requests. Before it starts, a request of each path loads the classes."""
     for path in sends:
         program.send(f"1 {path}")
         program.wait_for("sent")
@@ -111,7 +111,8 @@ def check_counts(by_path: Mapping[str, list[Tree]], sends: Mapping[str, int]) ->
 
 
 def check(path: str, tree: Tree) -> None:
-    """A request of this path spent its time where the program has planted a delay, and the other times fit."""
+    """A request of this path spent its time where the program has planted a delay, and the other times are consistent.
+    """
     assert tree["result"] == "200"
     assert sum(node["critical_ms"] for node in nodes(tree)) == pytest.approx(
         tree["ms"], abs=0.001 * len([*nodes(tree)])
@@ -229,7 +230,7 @@ def test_each_planted_reason_is_in_each_tree(jdk: int) -> None:
     ("program", "stack", "later"), [("JettyServing", "jetty12", 3), ("TomcatServing", "tomcat11", 0)]
 )
 def test_each_request_of_a_web_server_is_shown(program: str, stack: str, later: int) -> None:
-    """Also requests that are answered later, by a thread that the request starts."""
+    """With Jetty, some requests are answered later, by a thread that the request starts."""
     classpath = classes(program, *jars(stack), beside=("Served",))
     with target(25, program, classpath=classpath) as jvm:
         with following(jvm, "--over", "1us", "--top", "1000", "-f", "ndjson", "--allow", "core") as output:

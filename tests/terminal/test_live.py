@@ -44,7 +44,7 @@ def sell(clerk: Target, thing: str, times: int, size: int = 1) -> None:
 
 
 def check_left(clerk: Target) -> None:
-    """No thread of the agent is left in the target: it has put everything back."""
+    """Waits until no thread of the agent is left in the target, because the agent has then put everything back."""
     deadline = time.monotonic() + PATIENCE
     while True:
         clerk.send("threads")
@@ -55,7 +55,8 @@ def check_left(clerk: Target) -> None:
 
 
 def wait_for_record(recording: Path, text: bytes) -> None:
-    """Waits until btpy has received an event with the text: it records events at once, shown or not."""
+    """Waits until btpy has received an event with the text. btpy records events at once, even if it does not show them.
+    """
     deadline = time.monotonic() + PATIENCE
     while text not in recording.read_bytes():
         assert time.monotonic() < deadline

@@ -331,7 +331,7 @@ def test_the_window_is_closed(tmp_path: Path) -> None:
 
 
 def wait_until_gone(pid: int) -> None:
-    """Waits until the process has ended. The entry of an orphan may stay until the first process reaps it."""
+    """Waits until the process has ended. The entry of an orphan in /proc may stay until the first process reaps it."""
     deadline = time.monotonic() + PATIENCE
     while _runs(pid):
         assert time.monotonic() < deadline, f"process {pid} goes on without its terminal"

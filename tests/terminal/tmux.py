@@ -217,7 +217,7 @@ def terminal(
     env: Mapping[str, str | None] | None = None,
     term: str = "tmux-256color",
 ) -> Iterator[Terminal]:
-    """A :class:`Terminal`, closed with the block."""
+    """A :class:`Terminal`, which is closed at the end of the block."""
     opened = Terminal(command, columns=columns, lines=lines, env=env, term=term)
     try:
         yield opened

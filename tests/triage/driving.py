@@ -59,8 +59,8 @@ def downstream() -> Iterator[int]:
 
 @contextmanager
 def load(port: int, path: str, *, clients: int = 8, pause: float = 0.04) -> Iterator[None]:
-    """Clients that send requests until the block ends. ``path``: ``{}`` in it stands for the number of the request.
-    ``pause``: seconds between two requests of a client.
+    """Clients that send requests until the block ends. ``path``: ``{}`` in the path stands for the number of the
+    request. ``pause``: seconds between two requests of a client.
     """
     end = threading.Event()
 

@@ -28,7 +28,7 @@ from btpy.plan.plan import (
 
 RECORDER = "Recorder"
 
-# Probe ids: the kind of a site's count.
+# Probe ids; each one is a kind of count of a site.
 DEPTH, ENTRY, RETURN, RETURN_TIME, RESULT, RETURN_SELF, THROW, THROW_TIME, EXCEPTION, SELF_LOCAL = range(10)
 ENTRY_ARGUMENT = 100
 RETURN_ARGUMENT = 200

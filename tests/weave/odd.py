@@ -62,7 +62,7 @@ def sum_of(code: CodeBuilder, method: str, arguments: range) -> None:
 
 
 class Execute(Protocol):
-    """Runs a class unwoven and woven, with all advice unless there is a plan. Both must print the same."""
+    """Runs a class unwoven and woven, with all advice unless there is a plan. Both runs must print the same text."""
 
     def __call__(self, builder: ClassBuilder, plan: ClassPlan | None = None) -> Run: ...
 

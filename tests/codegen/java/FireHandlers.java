@@ -24,7 +24,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Fires handlers in a real session: reads one command a line on stdin, writes one answer a line on stdout. */
+/** Fires handlers in a real session: reads one command per line on stdin, and writes one answer per line on stdout. */
 public class FireHandlers {
     static final int SITE = 1;
     static final int[] PROBES = {0, 1, 2, 3};
@@ -203,7 +203,7 @@ public class FireHandlers {
         }
     }
 
-    /** Whether "inside" has marked the thread. */
+    /** Whether the command "inside" has marked the thread. */
     static int marked;
 
     static String fireQuietly(String[] words) {
@@ -214,7 +214,7 @@ public class FireHandlers {
         }
     }
 
-    /** fire NAME HEX, then inputs after the site. */
+    /** The command is: fire NAME HEX, then the inputs after the site. */
     static String fire(String[] words) throws Throwable {
         Class<?> handler = new Handlers().define(words[1], bytes(words[2]));
         Method fire = null;

@@ -8,7 +8,7 @@ import org.openjdk.jmc.common.item.IMemberAccessor;
 import org.openjdk.jmc.common.item.IType;
 import org.openjdk.jmc.flightrecorder.JfrLoaderToolkit;
 
-/** Reads a recording with the parser of JDK Mission Control: the fields of a type, its events, and the last of them. */
+/** Reads a recording with the parser of JDK Mission Control: the fields of a type, its events, and its last event. */
 public final class ReadByMissionControl {
     private ReadByMissionControl() {}
 

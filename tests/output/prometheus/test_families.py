@@ -1,4 +1,4 @@
-"""Maps as metric families: hostile texts, bounds, and what is left out."""
+"""Maps as metric families: hostile texts, bounds, and omissions."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ import org.apache.hc.client5.http.classic.methods.HttpGet;
 import org.apache.hc.client5.http.impl.classic.CloseableHttpClient;
 import org.apache.hc.client5.http.impl.classic.HttpClients;
 
-/** Four clients that call the JDK's web server: answers, redirects, failures of servers, and ports on which nobody listens. */
+/** Four clients that call the JDK's web server: answers, redirects, failures of servers, and ports without a listener. */
 public final class Calling {
     private static final CountDownLatch NEVER = new CountDownLatch(1);
 

@@ -36,7 +36,7 @@ public final class Reading {
         Gate.pass();
     }
 
-    /** Writes 13 + 31 × 17 + 7 bytes, reads all of them: 5 single ones, then in arrays. */
+    /** Writes 13 + 31 × 17 + 7 bytes, and reads 5 of them singly and the others in arrays. */
     private static void stream(String path) throws IOException {
         try (FileOutputStream out = new FileOutputStream(path)) {
             out.write(new byte[13]);
@@ -58,7 +58,7 @@ public final class Reading {
         }
     }
 
-    /** Writes 19 × 29 bytes, reads the first 37. */
+    /** Writes 19 × 29 bytes, and reads the first 37 bytes. */
     private static void random(String path) throws IOException {
         try (RandomAccessFile file = new RandomAccessFile(path, "rw")) {
             for (int i = 0; i < 19; i++) {
@@ -69,7 +69,7 @@ public final class Reading {
         }
     }
 
-    /** Writes 43 × 41 bytes, forced to disk 5 times, reads 3 × 47. */
+    /** Writes 43 × 41 bytes, forces them to disk 5 times, and reads 3 × 47 bytes. */
     private static void channel(Path path) throws IOException {
         try (FileChannel file = FileChannel.open(
                 path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {

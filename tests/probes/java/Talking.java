@@ -41,7 +41,7 @@ public final class Talking {
         }
     }
 
-    /** The client sends 101 bytes and a single one, the server 37. */
+    /** The client sends 101 bytes and then a single byte; the server sends 37 bytes. */
     private static void sockets(ServerSocket server) throws IOException {
         try (Socket client = new Socket(server.getInetAddress(), server.getLocalPort()); Socket other = server.accept()) {
             client.getOutputStream().write(new byte[101]);
@@ -52,7 +52,7 @@ public final class Talking {
         }
     }
 
-    /** The client sends 211 bytes, the server 53. */
+    /** The client sends 211 bytes; the server sends 53 bytes. */
     private static void channels(ServerSocketChannel server) throws IOException {
         try (SocketChannel client = SocketChannel.open(server.getLocalAddress()); SocketChannel other = server.accept()) {
             client.write(ByteBuffer.allocate(211));

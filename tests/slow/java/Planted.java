@@ -246,7 +246,7 @@ public final class Planted {
         CompletableFuture.supplyAsync(() -> sleep(29), many).thenApplyAsync(done -> sleep(37), single).get();
     }
 
-    /** Its task ends after the answer. */
+    /** A task of the request ends after the answer. */
     private void later() throws Exception {
         single.execute(() -> sleep(211));
         Thread.sleep(53);

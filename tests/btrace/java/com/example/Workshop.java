@@ -204,7 +204,7 @@ public final class Workshop {
                     try {
                         fail(i);
                     } catch (IllegalStateException expected) {
-                        // counted by the script
+                        // the script counts these exceptions
                     }
                 }
                 break;

@@ -24,7 +24,7 @@ final class TypeAnswers {
         }
     }
 
-    /** @param pattern a constant of a handler: it is compared by identity */
+    /** @param pattern a constant of a handler, which is compared by identity */
     static boolean is(Class<?> type, String pattern) {
         Answer[] answers = table;
         if (answers.length == 0) {

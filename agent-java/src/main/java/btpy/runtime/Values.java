@@ -50,8 +50,8 @@ final class Values {
     private int end;
 
     /**
-     * Creates a writer, or one that measures if {@code words} is null. Positions are bytes from the start of the array.
-     * {@code end} is the first byte after its space.
+     * Creates a writer; if {@code words} is null, it only measures. Positions are bytes from the start of the array.
+     * {@code end} is the first byte after the writer's space.
      */
     Values(Session session, long[] words, int end, int depth) {
         this.session = session;
@@ -365,7 +365,7 @@ final class Values {
         return next + 4;
     }
 
-    /** Writes an array. With {@code depth} −1, writes only its length. */
+    /** Writes an array. With {@code depth} −1, writes only the length of the array. */
     private int array(Object array, Class<?> type, int at, int depth) {
         int length = length(array);
         int countAt = header(SEQUENCE, type, length, at);

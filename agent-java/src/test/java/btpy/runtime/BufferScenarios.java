@@ -64,7 +64,7 @@ final class BufferScenarios extends Scenarios {
         drainAll(now + EventBuffer.STALL_NANOS + 2);
         drainAll(now + 2 * EventBuffer.STALL_NANOS + 3); // gives up the unfinished records in the closed ring
         fact("late", Records.words(session, stuck) == null);
-        for (int i = 0; i < 5000; i++) { // many times the size of the new ring
+        for (int i = 0; i < 5000; i++) { // these records have many times the size of the new ring
             emit(0, 5);
             Records.commit(session, i % 2 == 0 ? Records.putInt(half, words, end, 100) : Integer.MAX_VALUE, words, stuck, end);
             if (i % 50 == 0) {

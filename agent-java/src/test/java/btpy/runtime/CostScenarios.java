@@ -12,7 +12,7 @@ final class CostScenarios extends Scenarios {
         add("runs", this::runs);
     }
 
-    /** Each session has an event thread, so several threads run the JIT warm-up at a time. None of them may fail. */
+    /** Each session has an event thread, so several threads run the JIT warm-up at a time. No warm-up may fail. */
     private void jitWarmup() throws Exception {
         inParallel(new Work() {
             @Override

@@ -7,7 +7,7 @@ final class FlushScenarios extends Scenarios {
     private static final int FLUSHED_KEYS = 13;
     private static final int FLUSHED_ROUNDS = 30_011;
 
-    /** Flushes maps repeatedly. Each flush writes its own MAP; the last one contains the rest. */
+    /** Flushes maps repeatedly. Each flush writes its own MAP; the last flush contains the rest. */
     private class Flusher extends Thread {
         private final int maps;
         private volatile int flushes;

@@ -52,7 +52,10 @@ final class ObjectScenarios extends Scenarios {
         finish();
     }
 
-    /** The runtime finds a stack by its raw trace the second time. The JVM keeps raw traces in pieces of 32 frames. */
+    /**
+     * When the same stack comes again, the runtime finds it by its raw trace. The JVM keeps raw traces in pieces of 32
+     * frames.
+     */
     private void stacksAgain() throws Exception {
         open(new Limits(1 << 20, 200, 2, 20, 20, 100));
         StackProbe probe = new StackProbe(session);

@@ -12,7 +12,7 @@ public final class RuntimeDriver {
     public static void main(String[] arguments) throws Exception {
         File directory = new File(arguments[0]);
         Scenarios[] subjects = {
-            new CostScenarios(directory), // the first, because a session of another scenario must not disturb the JIT warm-up
+            new CostScenarios(directory), // first, so that no session of another scenario disturbs the JIT warm-up
             new ValueScenarios(directory),
             new MapScenarios(directory),
             new FlushScenarios(directory),
