@@ -77,8 +77,7 @@ def counting(classes: str, methods: str = "*") -> Program:
 
 @dataclass(frozen=True)
 class Stops:
-    """The longest stops, in ms: for any cause and for redefining (from the safepoint log), and measured inside the JVM.
-    """
+    """The longest stops, in ms: for any cause and for redefining (in the safepoint log), and seen inside the JVM."""
 
     any: float
     redefining: float

@@ -182,8 +182,8 @@ def main() -> None:
         [
             results.origin(commandline.repeated(), java(17)),
             "",
-            f"Each host has up to {JVMS_OF_HOST} JVMs. All hosts share the processors of this machine, so the times to the"
-            " first event are those of this number of attaches on one machine. *Start* is the processor time of the"
+            f"Each host has up to {JVMS_OF_HOST} JVMs. All hosts share the processors of this machine, so the times to"
+            " the first event are those of this number of attaches on one machine. *Start* is the processor time of the"
             " client, and of its `ssh`, until each JVM has had an event. *Quiet* is this time for each second without"
             " events, in which each host sends its maps.",
             "",

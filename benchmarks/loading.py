@@ -114,8 +114,8 @@ def storms(jdk: int, effort: Effort) -> Storms:
 
         @contextmanager
         def jvm() -> Iterator[Target]:
-            # A separate loader loads the classes. The jar is also on the class path, where btpy looks for classes to weave
-            # in advance.
+            # A separate loader loads the classes. The jar is also on the class path, where btpy looks for classes to
+            # weave in advance.
             classes = compiled([JAVA / "ClassStorm.java"])
             with target(jdk, "ClassStorm", str(jar), str(names), classpath=[classes, jar]) as running:
                 yield running
@@ -256,9 +256,9 @@ def start_report(runs: Starts) -> list[str]:
         return f"| {title} | {bare} | {traced} | {on_top[0]} | {asm} | {on_top[1]} |"
 
     return [
-        f"**A server that starts.** WireMock runs until it has answered a request; {runs.classes:,} classes are loaded,"
-        f" of which {runs.matching:,} match. Under `btpy run` main begins when the probes are in and what can be prewoven"
-        " is woven.",
+        f"**A server that starts.** WireMock runs until it has answered a request; {runs.classes:,} classes are"
+        f" loaded, of which {runs.matching:,} match. Under `btpy run` main begins when the probes are in and what can"
+        " be prewoven is woven.",
         "",
         "| s | by itself | with btpy | on top | with ASM | on top |",
         "|---|---|---|---|---|---|",

@@ -230,8 +230,8 @@ def table(
     lines += [
         "",
         f"Warm ASM takes {1e6 * warm.inside / warm.found[0]:.1f} µs for each method and is"
-        f" {mine_inside / warm.inside:.1f} times as fast as the first pass of btpy. This is the median of the later half"
-        f" of {effort.passes} passes over {warm_size:,} classes in one process.",
+        f" {mine_inside / warm.inside:.1f} times as fast as the first pass of btpy. This is the median of the later"
+        f" half of {effort.passes} passes over {warm_size:,} classes in one process.",
         "",
     ]
     return lines

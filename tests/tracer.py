@@ -53,8 +53,7 @@ class Tracer:
             reader.start()
 
     def wait_for(self, kind: str, patience: float = PATIENCE) -> Line:
-        """The first record of that type. Raises TracerError when btpy ended, or took too long, without such a record.
-        """
+        """The first record of that type. Raises TracerError if btpy ends, or takes too long, without such a record."""
         deadline = time.monotonic() + patience
         with self._changed:
             while True:

@@ -24,8 +24,7 @@ TURNS, CHECKS = 101, 101
 
 @contextmanager
 def watched(script: str, *tasks: str, flags: tuple[str, ...] = (), java: tuple[str, ...] = ()) -> Iterator[Tracer]:
-    """Traces a workshop with the script. The tasks are done when the block begins, and btpy has left after the block.
-    """
+    """Traces a workshop with the script. The tasks are done when the block begins. After the block, btpy has left."""
     with target(17, WORKSHOP, *tasks, classpath=[CLASSES], flags=java) as workshop:
         with tracing(workshop.pid, SAMPLES / f"{script}.bt", "--pending", *flags) as tracer:
             workshop.send()

@@ -48,8 +48,7 @@ def test_a_timed_run_divides_its_time_among_its_firings(outcome: Outcome) -> Non
 
 
 def test_a_duration_in_which_the_thread_did_not_run_counts_for_little(outcome: Outcome) -> None:
-    """Probe 3 has one duration of a second and 999 durations of 100 ns; probe 4 has one of a second and 49 of 100 ns.
-    """
+    """Probe 3 has one duration of a second and 999 durations of 100 ns; probe 4 has one of a second and 49 others."""
     rows = outcome.counters("runs")
     assert 100 * (1 - WIDTH) < rows[3].cost_ps / 1000 < (100 + 4 * 100 / 1000) * (1 + WIDTH)
     assert 100 * (1 - WIDTH) < rows[4].cost_ps / 1000 < (100 + 16 * 100 / 50) * (1 + WIDTH)

@@ -111,8 +111,7 @@ def check_counts(by_path: Mapping[str, list[Tree]], sends: Mapping[str, int]) ->
 
 
 def check(path: str, tree: Tree) -> None:
-    """A request of this path spent its time where the program has planted a delay, and the other times are consistent.
-    """
+    """A request of this path spent its time where the program has planted a delay. The other times are consistent."""
     assert tree["result"] == "200"
     assert sum(node["critical_ms"] for node in nodes(tree)) == pytest.approx(
         tree["ms"], abs=0.001 * len([*nodes(tree)])

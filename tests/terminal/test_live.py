@@ -55,8 +55,7 @@ def check_left(clerk: Target) -> None:
 
 
 def wait_for_record(recording: Path, text: bytes) -> None:
-    """Waits until btpy has received an event with the text. btpy records events at once, even if it does not show them.
-    """
+    """Waits until btpy has received an event with the text. btpy records each event at once, even if it shows none."""
     deadline = time.monotonic() + PATIENCE
     while text not in recording.read_bytes():
         assert time.monotonic() < deadline
