@@ -135,7 +135,7 @@ def test_script(world: Target, name: str, tmp_path: Path) -> None:
     script = tmp_path / f"{name}.bt"
     text = (TESTS / "lang" / "examples" / f"{name}.bt").read_text(encoding="utf-8")
     source = (SOURCES[-1]).read_text(encoding="utf-8").split("\n")
-    line = next(number for number, text in enumerate(source, 1) if "the line in the script" in text)
+    line = next(number for number, text in enumerate(source, 1) if "the line that the script names" in text)
     text = text.replace("LINE(142)", f"LINE({line})").replace("rate=0.05", "rate=0.5")  # to sample some
     script.write_text(text, encoding="utf-8")
     (tmp_path / "lib").mkdir()
