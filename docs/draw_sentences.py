@@ -114,7 +114,8 @@ def _python_comments(content: str) -> Iterator[tuple[int, str]]:
 
 
 def _paragraphs(text: str, content: str, start: int) -> Iterator[tuple[int, str]]:
-    """The paragraphs and list items of ``text``, which stands in ``content`` at ``start``; no tables, no headings."""
+    """The paragraphs and list items of ``text``, which begins at ``start`` of ``content``, without tables and
+    headings."""
     line = content.count("\n", 0, start) + 1
     for paragraph in re.finditer(r"(?:^[ \t]*\S.*(?:\n|\Z))+", text, re.MULTILINE):
         number = line + text.count("\n", 0, paragraph.start())
