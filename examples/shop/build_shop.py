@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 DEFAULT_JAR = HERE.parent.parent / "btpy" / "_demo" / "shop.jar"
 MAIN = "com.acme.shop.OrderApp"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time a zip can tell: the same sources give the same jar
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can store, so the same sources give the same jar
 
 
 def build(out: Path = DEFAULT_JAR) -> Path:

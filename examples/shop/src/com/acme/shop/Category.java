@@ -27,7 +27,7 @@ public final class Category {
         products.add(product);
     }
 
-    /** Counts the products of this category and of all below it, recursively: one call for every node below. */
+    /** Counts the products of this category and of all categories below it, recursively: one call for each. */
     public int countProducts() {
         Tally.count("countProducts");
         int count = products.size();
