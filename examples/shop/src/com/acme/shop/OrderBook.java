@@ -3,7 +3,7 @@ package com.acme.shop;
 import java.util.HashMap;
 import java.util.Map;
 
-/** All orders. One monitor guards them, so writers wait for each other. */
+/** All orders. One monitor guards the orders, so writers wait for each other. */
 public final class OrderBook {
     private final Map<Long, Order> orders = new HashMap<>();
     private long lastId;
