@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
  *   --requests N       make exactly N requests, print the counts, and end (default: never end)
  *   --seed N           the seed of the sequence of requests (default 1)
  *   --port N           the port on the loopback interface (default: any free port)
- *   --gate             wait for a line on stdin before the first request, and for another one before the end
+ *   --gate             wait for a line on stdin before the first request, and for another line before the end
  *   --exit-with-stdin  end when stdin ends
  * </pre>
  */
