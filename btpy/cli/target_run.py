@@ -362,9 +362,7 @@ class TargetRun:
             None, f"session {id_} goes on for {ttl}: btpy attach {pid} {id_} · btpy stop {pid} {id_}"
         )
         if any(isinstance(probe.attachment, EndAttachment) for probe in self.program.active):
-            self.console.say(
-                f"@OnEnd runs at btpy stop; if the session ends by itself after {ttl}, its output is lost"
-            )
+            self.console.say(f"@OnEnd runs at btpy stop; if the session ends by itself after {ttl}, its output is lost")
         return contents
 
     def give_up(self, last: Sequence[MapContent], age: float | None) -> None:

@@ -123,7 +123,9 @@ def joined(program: Target, format_: str) -> tuple[list[str], list[str]]:
         lines = []
         for line in run.stdout:
             lines.append(line)
-            if sum(line == "1\n" or '"data":"1"' in line for line in lines) == 2:  # one print after the earlier calls, one after the new calls
+            if (
+                sum(line == "1\n" or '"data":"1"' in line for line in lines) == 2
+            ):  # one print after the earlier calls, one after the new calls
                 break
         run.terminate()
         rest, late_errors = run.communicate(timeout=PATIENCE)

@@ -63,7 +63,9 @@ def typed_variable(failure: Failure) -> Diagnostic | None:
     constructor = re.match(r"\s*=\s*new\s+\w*(Map|List|Set|Adder|Integer|Long)\b", failure.source.text[match.end() :])
     problem = rewritten("BT016", "a variable must be declared by `let`", place, replacement)
     if constructor is not None:
-        return replace(problem, help=(f"a probe creates no objects; a map exists without one:  @{match[1]}[key] = …",), fixes=())
+        return replace(
+            problem, help=(f"a probe creates no objects; a map exists without one:  @{match[1]}[key] = …",), fixes=()
+        )
     return problem
 
 

@@ -52,7 +52,8 @@ def btrace_parameter(failure: Failure) -> Diagnostic | None:
     if "AT_LOC" in failure.accepts:  # behind a point
         replacement = f"@{match.group()[1:].lower()}"
         return rewritten(
-            "BT001", "a location behind a point must be in lower case", failure.ahead(match.end()), replacement)
+            "BT001", "a location behind a point must be in lower case", failure.ahead(match.end()), replacement
+        )
     name = VARIABLES_OF_BTRACE[match.group()]
     return Diagnostic(
         "BT011",
