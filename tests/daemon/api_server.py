@@ -21,9 +21,9 @@ NODE = "node-1"
 
 @dataclass
 class FakeApiServer:
-    """``pods``: the metadata of each pod. ``status``, ``body``: if set, they replace the normal answer. ``trickled``: the
-    beginning of an answer that continues with a byte now and then, without an end. ``faults``: the wrong parts of
-    requests. ``account``: the directory of the service account."""
+    """``pods``: the metadata of each pod. ``status``, ``body``: if set, they replace the normal answer.
+    ``trickled``: the beginning of an answer that continues with a byte now and then, without an end. ``faults``:
+    the wrong parts of requests. ``account``: the directory of the service account."""
 
     account: Path
     port: int = 0
