@@ -243,12 +243,7 @@ def _on_sample(annotation: nodes.Annotation, report: Report) -> Attached | None:
     number = literal.value if literal is not None else None
     if isinstance(number, bool) or not isinstance(number, int):
         report(
-            Diagnostic(
-                "BT201",
-                "the number of samples per second must be a whole number",
-                Label(value.span),
-                help=(_SAMPLE_HELP,),
-            )
+            Diagnostic("BT201", "samples per second must be a whole number", Label(value.span), help=(_SAMPLE_HELP,))
         )
         return None
     if not 1 <= number <= _MOST_SAMPLES_A_SECOND:
