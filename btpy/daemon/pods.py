@@ -35,17 +35,12 @@ class Pods:
         self._request: threading.Thread | None = None
         self._due = 0.0
         self._retry = _FIRST_RETRY
-        self._trouble = ""
+        self._trouble = ""  # the fault of the last request
 
     @property
     def are_known(self) -> bool:
         """Whether the API server has answered once."""
         return self._listed is not None
-
-    @property
-    def trouble(self) -> str:
-        """The fault of the last request; empty: none."""
-        return self._trouble
 
     def refresh(self, patience: float = _PATIENCE) -> None:
         """Asks the API server on a thread, unless it is too early, and waits for a short time. A later answer counts

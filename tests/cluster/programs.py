@@ -26,7 +26,7 @@ _SOURCES = Path(__file__).parent / "program"
 
 def built() -> Path | None:
     """The directory with the programs ``kubernetes`` and ``pause``; None if the programs are not built and Go is not
-    installed. Raises CalledProcessError.
+    installed. Raises RuntimeError and CalledProcessError.
     """
     directory = cache() / f"kubernetes-{KUBERNETES}"
     go = shutil.which("go")
@@ -62,5 +62,8 @@ def _module(go: str, directory: Path) -> str:
 
 
 def _printed(directory: Path, *command: str) -> Any:
-    """The JSON that the command prints."""
-    return json.loads(subprocess.run(command, check=True, cwd=directory, capture_output=True).stdout)
+    """The JSON that the command prints. Raises RuntimeError: the JSON has the reason if a download fails."""
+    result = subprocess.run(command, cwd=directory, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {result.stdout}{result.stderr}")
+    return json.loads(result.stdout)

@@ -22,8 +22,9 @@ NODE = "node-1"
 @dataclass
 class FakeApiServer:
     """``pods``: the metadata of each pod. ``status``, ``body``: if set, they replace the normal answer.
-    ``trickled``: the beginning of an answer that continues with a byte now and then, without an end. ``faults``:
-    the wrong parts of requests. ``account``: the directory of the service account."""
+    ``trickled``: the beginning of an answer that continues with a byte now and then, without an end. ``missing``:
+    the number of bytes that an answer lacks. ``faults``: the wrong parts of requests. ``account``: the directory of the
+    service account."""
 
     account: Path
     port: int = 0
@@ -31,6 +32,7 @@ class FakeApiServer:
     status: int = 200
     body: bytes | None = None
     trickled: bytes | None = None
+    missing: int = 0
     version: str = "4711"
     versions: list[str] = field(default_factory=list)  # the versions in the requests
     faults: list[str] = field(default_factory=list)
@@ -96,7 +98,7 @@ def fake_api_server(directory: Path) -> Iterator[FakeApiServer]:
                     self.wfile.write(b"7")
                     time.sleep(0.05)
             self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(len(body) + api_server.missing))
             self.end_headers()
             self.wfile.write(body)
 

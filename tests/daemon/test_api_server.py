@@ -60,6 +60,14 @@ def test_an_answer_is_never_older_than_the_last_one(fake: FakeApiServer) -> None
     assert fake.versions == ["0", "4711", "4711", "0"]
 
 
+def test_a_faulty_version_is_not_sent_back(fake: FakeApiServer) -> None:
+    server = asked(fake)
+    fake.version = "4711&limit=1"
+    server.pods()
+    server.pods()
+    assert fake.versions == ["0", "0"]
+
+
 @pytest.mark.parametrize(
     ("status", "message"),
     [(401, "the token of the service account is not valid"), (403, "must not list pods"), (500, "500"), (302, "302")],
@@ -95,6 +103,12 @@ def listed(*metadata: Any) -> bytes:
 def test_a_false_answer(fake: FakeApiServer, body: bytes, message: str) -> None:
     fake.body = body
     with pytest.raises(ApiServerError, match=message):
+        asked(fake).pods()
+
+
+def test_an_answer_that_is_cut_off_does_not_count(fake: FakeApiServer) -> None:
+    fake.missing = 1
+    with pytest.raises(ApiServerError, match="is cut off"):
         asked(fake).pods()
 
 

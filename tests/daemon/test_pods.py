@@ -119,6 +119,8 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cleared_pids: list[int
         ('annotations = "acme.com/probes=slow"', {101}),
         ('annotations = "!acme.com/probes"', {103}),
         ('pods = "tier in (test)"\nannotations = "acme.com/probes"', set()),
+        ('pods = "acme.com/probes"', set()),
+        ('annotations = "app"', set()),
         ('jvms = ["Shop"]\npods = "tier=web"', {101}),
         ('jvms = ["Stock"]\npods = "tier=web"', set()),
         ('jvms = ["Shop"]', {101, 103, 107}),
@@ -155,6 +157,22 @@ def test_changes_of_labels_are_followed(node: Node) -> None:
     assert node.traced() == {101, 103}
     del node.fake.pods[1]
     assert node.traced() == {101}
+    assert node.fake.versions == ["0", "4711", "4711", "4711"]  # never older than before
+
+
+def test_a_rule_that_has_expired_asks_for_nothing(node: Node) -> None:
+    node.rule('pods = "app=shop"\nexpires = 2026-01-31T00:00:00Z')
+    assert node.traced() == set()
+    assert node.fake.versions == []
+
+
+def test_the_pod_of_a_process_that_has_ended_is_forgotten(node: Node) -> None:
+    node.rule('pods = "tier=web"')
+    assert node.traced() == {101}
+    node.processes.clear()
+    assert node.traced() == set()
+    node.processes.append(Process(101, UIDS[1]))
+    assert node.traced() == set()
 
 
 def test_probes_stay_while_the_api_server_is_away(node: Node) -> None:
@@ -168,6 +186,7 @@ def test_probes_stay_while_the_api_server_is_away(node: Node) -> None:
     assert node.traced() == {101, 103, 109}
     node.fake.body = None
     node.fake.pods[0]["labels"] = {}
+    assert node.traced() == {103}
     assert node.traced() == {103}
     assert [message for message in node.messages if message.startswith("pods: ")] == [
         "pods: their labels stay as they were: the API server refuses to list pods: status 503",
@@ -192,16 +211,20 @@ def test_a_request_that_hangs_does_not_hold_up_the_daemon(node: Node, monkeypatc
     assert node.traced() == {101, 103}
     released = threading.Event()
     answer = node.fake.answer
+    requests: list[str] = []
 
     def late(path: str, headers: object) -> tuple[int, bytes]:
+        requests.append(path)
         released.wait(10)
         return answer(path, headers)
 
     monkeypatch.setattr(node.fake, "answer", late)
     node.fake.pods[0]["labels"] = {}
     start = time.monotonic()
-    assert node.traced() == {101, 103}
+    for _ in range(3):
+        assert node.traced() == {101, 103}
     assert time.monotonic() - start < 5
+    assert len(requests) == 1  # no second one while the first one waits
     released.set()
     waited(lambda: node.traced() == {103}, "the late answer")
 
@@ -211,16 +234,45 @@ def test_requests_are_rare_while_the_server_is_away(node: Node, monkeypatch: pyt
     monkeypatch.setattr(pods, "time", SimpleNamespace(monotonic=lambda: now))
     monkeypatch.setattr(pods, "_FIRST_RETRY", 5.0)
     followed = Pods(node.messages.append)
-    node.fake.status = 503
     times = []
     for second in range(200):
         now = float(second)
+        node.fake.status = 200 if second == 135 else 503
         count = len(node.fake.versions)
         followed.refresh()
         if len(node.fake.versions) > count:
             times.append(second)
-    assert times == [0, 5, 15, 35, 75, 135, 195]
-    assert len(node.messages) == 1
+    assert times == [0, 5, 15, 35, 75, 135, 136, 141, 151, 171]
+    assert len(node.messages) == 3  # away, back, away
+
+
+def test_requests_are_two_seconds_apart_while_the_server_answers(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(pods, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(pods, "_SHORTEST_WAIT", 2.0)
+    followed = Pods(node.messages.append)
+    for tick in range(13):
+        now = tick / 2
+        followed.refresh()
+    assert len(node.fake.versions) == 4
+
+
+def test_the_pod_of_a_process_is_read_once_and_forgotten_at_its_end(node: Node) -> None:
+    followed = Pods(node.messages.append)
+    process = Process(101, UIDS[0])
+
+    def uid() -> str:
+        return followed.uid_of(cast(Any, process))
+
+    assert uid() == UIDS[0]
+    process.container = Process(103, UIDS[1]).container
+    followed.forget({(101, 101)})
+    assert uid() == UIDS[0]
+    followed.forget(set())
+    assert uid() == UIDS[1]
+    process.start_ticks = 107  # another process has the same pid
+    process.container = None
+    assert uid() == ""
 
 
 def test_outside_of_a_cluster_the_error_says_what_to_do(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,8 @@ LABELS = {"app": "shop", "tier": "web", "acme.com/team": "orders", "empty": ""}
         ("team=orders", False),
         ("empty=", True),
         ("app=", False),
+        ("stage=", False),  # a label that is missing is not empty
+        ("stage!=", True),
         ("in=shop", False),
         ("notin", False),
         ("app=Shop", False),
@@ -52,6 +54,7 @@ def test_a_selector(text: str, selects: bool) -> None:
         "tier in web",
         "tier in (web",
         "tier in ((web))",
+        "tier in (web, a b)",
         "tier within (web)",
         "replicas>3",
         "-app=shop",
