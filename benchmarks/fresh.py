@@ -157,7 +157,8 @@ def report(jdk: int, wheels: dict[str, tuple[int, int]], starts: dict[str, Sampl
             "",
             f"{version}, in a container of Debian 12 with Python and the wheels only. The JVM and the Python program"
             " run in containers of their own, as another user. Times run from the start of the command; medians with"
-            " lower and upper quartile.",
+            " lower and upper quartile. py-spy reads the memory of the program and prints its stacks. btpy loads an"
+            " agent into the JVM, and changes a method so that it prints.",
             "",
             "| wheel | MB | with its dependencies, MB |",
             "|---|---|---|",
