@@ -119,7 +119,6 @@ class _Source:
         self._outline = session.context.outline
         self._reader = session.items()
         self._writer: OtlpWriter | None = None
-        self._latest: list[MapContent] = []
 
     @property
     def missed(self) -> int:
@@ -130,14 +129,13 @@ class _Source:
         has_ended = self.session.ended
         try:
             items = self._reader.take_all(0.0)
-            if reads_maps and not has_ended:
-                self._latest = self._maps()
+            contents = self._maps() if reads_maps and not has_ended else None
         except TargetGone:
             return False
         if self._outline.sources:  # the attributes of all data name the script
             self._take(items)
-            if reads_maps:
-                self._read(self._latest)
+            if contents is not None:
+                self._read(contents)
         return bool(items) or not has_ended
 
     def finish(self) -> None:
@@ -149,8 +147,7 @@ class _Source:
             return
         try:
             contents = self._maps()
-        except TargetGone:
-            self._read(self._latest)
+        except TargetGone:  # the maps of the last reading stay
             contents = []
         self._written_by().read(contents, self.session.figures.accounts.values(), at_end=True)
 

@@ -95,6 +95,8 @@ def test_merged_distributions_have_the_newest_exemplar_of_each_size() -> None:
     left = replace(histogram_of([1000, 3]), exemplars=(small, early))
     right = replace(histogram_of([1001]), exemplars=(late,))
     assert left.merge(right).exemplars == right.merge(left).exemplars == (small, late)
+    huge = [Exemplar(number, 7, b"", b"") for number in (float("inf"), -float("inf"), 1e300, float("nan"))]
+    assert [exemplar.size for exemplar in huge] == [65] * 4
     linear = LinearHistogram(Linear(0, 10, 10), 0, 0.0, None, None, (0, 0, 0), exemplars=(early,))
     assert linear.merge(replace(linear, exemplars=(small,))).exemplars == (small, early)
 

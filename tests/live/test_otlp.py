@@ -180,6 +180,7 @@ def test_a_python_program_exports_its_sessions() -> None:
         tally = export.close()
         assert (tally.is_complete, tally.log_records, export.missed) == (True, len(receiver.logs), 0)
         assert (number(receiver, "btpy.n"), number(receiver, "btpy.second")) == (1512, 211)
+        assert 1512 in values(receiver, "btpy.probe.hits")
         events = [attributes(list(record.attributes)) for _, record in receiver.logs if record.event_name == "served"]
         assert [event["number"] for event in events] == [*range(1009), *range(503)]
         assert sum(not record.event_name for _, record in receiver.logs) == 1512

@@ -101,7 +101,7 @@ def _fill_native(histogram: Any, native: NativeHistogram, own: Sequence[FamilySa
     histogram.zero_threshold = 0
     histogram.zero_count = _count(native.zero_count)
     for side, counts in (("positive", native.positive), ("negative", native.negative)):
-        spans, deltas = runs(counts)
+        spans, deltas = runs({index: _count(count) for index, count in counts.items()})
         for offset, length in spans:
             getattr(histogram, f"{side}_span").add(offset=offset, length=length)
         getattr(histogram, f"{side}_delta").extend(deltas)

@@ -34,6 +34,8 @@ BY_PROMETHEUS = (
 )
 """The header of Prometheus 3 with native histograms."""
 
+MOST = (1 << 63) - 1
+
 NUMBERS = st.lists(st.integers(-(1 << 40), (1 << 62)), max_size=50)
 
 
@@ -105,16 +107,21 @@ def test_numbers_are_in_the_bucket_of_their_schema(numbers: list[int], precision
 
 
 @given(st.lists(st.integers(0, (1 << 62)), max_size=50), st.integers(0, 6))
+@example([1 << 38], 0)
 def test_durations_are_within_one_bucket_of_the_map(nanos: list[int], precision: int) -> None:
     native = native_histogram(histogram(nanos, precision), 1e9)
     assert native is not None
     assert native.samples == len(nanos) == sum(native.positive.values()) + native.zero_count
     assert native.total == sum(nanos) / 1e9
-    one = 2**2**-precision * (1 + 1e-9)
+    # A bucket contains the middle of the map's bucket, and is a quarter as wide.
+    half, quarter = (2 ** (part * 2**-precision) * (1 + 1e-9) for part in (0.5, 0.25))
     bounds = sorted((2 ** (index / 2**native.schema), count) for index, count in native.positive.items())
     exact = sorted(number / 1e9 for number in nanos if number)
     for bound, number in zip([bound for bound, count in bounds for _ in range(count)], exact, strict=True):
-        assert bound / one <= number <= bound * one
+        assert bound / half / quarter <= number <= bound * half
+    mirrored = native_histogram(histogram([-number for number in nanos], precision), 1e9)
+    assert mirrored is not None
+    assert (mirrored.positive, mirrored.negative) == ({}, native.positive)
 
 
 def test_a_histogram_has_classic_and_native_buckets_and_exemplars() -> None:
@@ -156,6 +163,14 @@ def test_histograms_that_are_empty_negative_or_not_exponential() -> None:
     assert (negative.sample_count, negative.sample_sum) == (3, -11)
     old = family_of(script, Histogram(LogLinear(2), 5, 0.0, 5, 5, ((5, 1),))).metric[0].histogram
     assert (old.sample_count, old.HasField("schema"), len(old.positive_span)) == (1, False, 0)
+
+
+def test_counts_that_the_format_does_not_have_become_the_nearest() -> None:
+    counts = ((3, (1 << 64) - 1), (5, 1 << 63), (6, 1))
+    family = family_of("A::b { @n = hist(arg1 as int) }", Histogram(Exponential(2), 7, 0.0, 3, 6, counts))
+    own = family.metric[0].histogram
+    assert own.sample_count == MOST
+    assert list(buckets_of(own.positive_span, own.positive_delta).values()) == [MOST, MOST, 1]
 
 
 def test_other_families() -> None:

@@ -235,6 +235,7 @@ def test_no_handshake_resumes_another(parties: Parties) -> None:
     context = server_context(parties.mutual)
     assert context.num_tickets == 0
     assert context.options & ssl.OP_NO_TICKET
+    assert context.options & ssl.OP_NO_RENEGOTIATION
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.minimum_version is ssl.TLSVersion.TLSv1_2
 
