@@ -57,19 +57,19 @@ class Supervisor:
             self._pods.refresh()
         self._pods.forget(set(processes))
         placements: dict[Key, tuple[JvmProcess, StandingProbe]] = {}
-        undecided: set[Key] = set()  # as long as the API server has not answered
+        undecided: set[tuple[int, int]] = set()  # processes, as long as the API server has not answered
         for identity, process in processes.items():
             for probe in self._probes.values():
                 is_for = not probe.has_expired and probe.is_for(process, self._pods)
                 if is_for:
                     placements[(*identity, probe.name, probe.digest)] = (process, probe)
                 elif is_for is None:
-                    undecided.add((*identity, probe.name, probe.digest))
+                    undecided.add(identity)
         self._collect(processes.keys())
         for key, placement in self._placements.items():
-            if key not in placements and key not in undecided:
+            if key not in placements:
                 placement.ask(Ending.WITHDRAW)
-        self._clear_new(processes, placements, {key[:2] for key in undecided})
+        self._clear_new(processes, placements, undecided)
         for key, (process, probe) in placements.items():
             if self._may_begin(key):
                 self._begin(key, process, probe)

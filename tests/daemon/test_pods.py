@@ -161,8 +161,9 @@ def test_changes_of_labels_are_followed(node: Node) -> None:
 
 
 def test_a_rule_that_has_expired_asks_for_nothing(node: Node) -> None:
-    node.rule('pods = "app=shop"\nexpires = 2026-01-31T00:00:00Z')
-    assert node.traced() == set()
+    for key in ('pods = "app=shop"', 'jvms = ["Shop"]'):
+        node.rule(f"{key}\nexpires = 2026-01-31T00:00:00Z")
+        assert node.traced() == set()
     assert node.fake.versions == []
 
 
