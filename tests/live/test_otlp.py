@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import btpy
+from btpy.api import exporting
 from tests.live.scripts import waited
 from tests.live.traffic import called, traffic
 from tests.output.otlp.backend import Answer, Backend, attributes, backend
@@ -162,7 +163,9 @@ def test_a_session_that_was_left_is_exported_when_it_is_joined() -> None:
 
 
 def test_a_python_program_exports_its_sessions() -> None:
-    script = SCRIPT + "Traffic.Other::turn @entry when arg0 == 7 { print(1 / (arg0 - 7)); }"
+    script = f"""{SCRIPT}
+    Traffic.Other::turn @entry {{ @flushed[arg0 % 5] = count(); if arg0 == 7 {{ print(1 / (arg0 - 7)); }} }}
+    @OnTimer(30ms) {{ print(flush(@flushed)) }}"""
     with backend() as receiver, traffic() as one:
         with btpy.export(receiver.url, QUICK) as export:
             with btpy.attach(one.pid) as session:
@@ -180,13 +183,24 @@ def test_a_python_program_exports_its_sessions() -> None:
         tally = export.close()
         assert (tally.is_complete, tally.log_records, export.missed) == (True, len(receiver.logs), 0)
         assert (number(receiver, "btpy.n"), number(receiver, "btpy.second")) == (1512, 211)
-        assert 1512 in values(receiver, "btpy.probe.hits")
+        assert sum(point.as_int for point in receiver.last("btpy.flushed").sum.data_points) == 1512
         events = [attributes(list(record.attributes)) for _, record in receiver.logs if record.event_name == "served"]
         assert [event["number"] for event in events] == [*range(1009), *range(503)]
         assert sum(not record.event_name for _, record in receiver.logs) == 1512
         (error,) = {record.event_name for _, record in receiver.logs} - {"", "served"}
         assert error == "btpy.probe.error"
         assert not export.failures
+
+
+def test_what_waits_at_the_end_of_a_python_program_is_exported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "_POLL_SECONDS", 60.0)
+    with backend() as receiver, traffic() as one:
+        with btpy.export(receiver.url, QUICK) as export, btpy.attach(one.pid) as session:
+            export.add(session)
+            session.add(SCRIPT)
+            called(one, 307)
+        assert (number(receiver, "btpy.n"), number(receiver, "btpy.probe.hits")) == (307, 307)
+        assert sum(record.event_name == "served" for _, record in receiver.logs) == 307
 
 
 def test_a_recording_is_exported_as_the_run_was(tmp_path: Path) -> None:
