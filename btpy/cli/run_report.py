@@ -46,7 +46,7 @@ class Drawing(Protocol):
         """The drawing: ``5 trees``."""
 
     def explain(self) -> str:
-        """The reason why the run has nothing to show; otherwise empty."""
+        """The reason why the run has nothing to show, or what the drawing lacks; otherwise empty."""
 
 
 class RunReport:

@@ -12,6 +12,7 @@ from btpy import timeline
 from btpy.api.attaching import agent_build
 from btpy.api.programs import Program
 from btpy.api.results import (
+    Errors,
     Events,
     Item,
     MapContent,
@@ -61,6 +62,9 @@ class Companion(Drawing, Protocol):
 
     def turn(self, session: PulledSession, console: Console) -> str:
         """Called after the received items were shown. Returns why the run must end; empty: it continues."""
+
+    def errors(self) -> Errors | None:
+        """The records since the last call that it could not use, as errors of their probes."""
 
 
 class TargetRun:
@@ -245,6 +249,8 @@ class TargetRun:
         if self._backlog and self._is_of_now(item):
             self._show_backlog()
         self.showing.item(item)
+        if self._companion is not None and (errors := self._companion.errors()) is not None:
+            self.showing.item(errors)
         if isinstance(item, Records):
             timeline.first(timeline.FIRST_EVENT)
 

@@ -5,12 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from btpy.events.calltree import Call, CallTrees
+from btpy.events.calltree import MAX_THREADS, Call, CallTrees
 from btpy.events.request_tree import CALL, REQUEST, TASK, Node, tree_of
 from btpy.events.requests import Part, Request, Run
 
 _Calls = Mapping[int, Sequence[Call]]
 """Calls by their thread."""
+
+
+MAX_RUNS = 256
+"""The largest number of tasks of one call. The script of ``btpy trace`` sends no more, but a hostile target could."""
+
+
+class PendingTasks:
+    """The tasks of root calls that are ending: the records of the tasks of a call come before the record of the call.
+    ``left_out``: the number of tasks that are in no tree. The record of their call was lost, or the call had too many.
+    """
+
+    def __init__(self) -> None:
+        self.left_out = 0
+        self._runs: dict[int, tuple[int, list[Run]]] = {}  # by thread: the flow of the call, and its tasks
+
+    def add(self, thread: int, flow: int, run: Run) -> None:
+        """``thread``: that of the call; ``flow``: the number of the call's flow."""
+        pending, runs = self._runs.get(thread, (flow, []))
+        if pending != flow:  # the record of the earlier call was lost
+            self._leave_out(thread)
+            runs = []
+        elif thread not in self._runs and len(self._runs) >= MAX_THREADS:
+            self._leave_out(next(iter(self._runs)))
+        if len(runs) < MAX_RUNS:
+            runs.append(run)
+        else:
+            self.left_out += 1
+        self._runs[thread] = flow, runs
+
+    def take(self, thread: int, flow: int | None) -> list[Run]:
+        """The tasks of a call that has ended."""
+        pending, runs = self._runs.pop(thread, (flow, []))
+        if pending == flow:
+            return runs
+        self.left_out += len(runs)
+        return []
+
+    def _leave_out(self, thread: int) -> None:
+        self.left_out += len(self._runs.pop(thread)[1])
 
 
 def with_tasks(call: Call, thread: str, runs: Sequence[Run], trees: CallTrees) -> Call:

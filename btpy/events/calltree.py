@@ -36,6 +36,9 @@ MAX_THREADS = 1000
 discarded.
 """
 
+MAX_DEPTH = 60
+"""The largest depth of a tree of calls. A method that calls itself may go deeper; btpy leaves the inner calls out."""
+
 MAX_DURATIONS = 10_000
 """The number of latest durations at one place from which percentiles are computed."""
 
@@ -85,9 +88,11 @@ class Call:
 
 
 class CallTrees:
-    """Calls of several threads, in the order of their ends for each thread."""
+    """Calls of several threads, in the order of their ends for each thread. ``too_deep``: the number of calls that are
+    not in their tree, because it would be too deep."""
 
     def __init__(self) -> None:
+        self.too_deep = 0
         self._pending: dict[int, list[Call]] = {}
 
     def ended(self, thread: int, call: Call) -> None:
@@ -101,7 +106,7 @@ class CallTrees:
 
     def root(self, thread: int, call: Call) -> Call:
         """Adds an outermost call, and returns its tree. Earlier pending calls of the thread are discarded."""
-        return self._with_children(self._pending.pop(thread, []), call)
+        return self._cut(self._with_children(self._pending.pop(thread, []), call), MAX_DEPTH)
 
     def between(self, thread: int, start: int, end: int) -> tuple[Call, ...]:
         """Takes out the calls that a task made on a thread."""
@@ -111,7 +116,16 @@ class CallTrees:
         pending[:] = [call for call in pending if id(call) not in taken]
         if not pending:
             self._pending.pop(thread, None)
-        return tuple(calls)
+        return tuple(self._cut(call, MAX_DEPTH) for call in calls)
+
+    def _cut(self, call: Call, depth: int) -> Call:
+        """The call with the calls in it, down to this depth."""
+        if not call.children:
+            return call
+        if depth == 0:
+            self.too_deep += _number_of(call.children)
+            return replace(call, children=())
+        return replace(call, children=tuple(self._cut(child, depth - 1) for child in call.children))
 
     @staticmethod
     def _with_children(calls: list[Call], call: Call) -> Call:
@@ -122,6 +136,15 @@ class CallTrees:
         children = tuple(calls[first:])
         del calls[first:]
         return replace(call, children=children)
+
+
+def _number_of(calls: Iterable[Call]) -> int:
+    """These calls, and all inside of them. They may be nested too deeply for a recursive function."""
+    number, rest = 0, list(calls)
+    while rest:
+        number += 1
+        rest += rest.pop().children
+    return number
 
 
 def _is_within(earlier: Call, call: Call) -> bool:

@@ -100,22 +100,26 @@ class ItemDecoder:
 
     def _malformed(self, outline: Outline) -> Errors | None:
         """Records that could not be decoded since the last call, as errors of their probes."""
-        malformed = self._records.malformed
-        if not malformed:
-            return None
-        self._records.malformed = []
-        return Errors(
-            tuple(
-                ProbeFailure(
-                    probe if 0 <= probe < len(outline.probes) else UNKNOWN_PROBE,
-                    0,
-                    ErrorKind.INTERNAL,
-                    1,
-                    f"a record that cannot be read: {why}",
-                )
-                for probe, why in malformed
+        malformed, self._records.malformed = self._records.malformed, []
+        return errors_of(malformed, outline)
+
+
+def errors_of(malformed: Sequence[tuple[int, str]], outline: Outline) -> Errors | None:
+    """The errors of records that cannot be read, from the probe of each and the reason. None: there are none."""
+    if not malformed:
+        return None
+    return Errors(
+        tuple(
+            ProbeFailure(
+                probe if 0 <= probe < len(outline.probes) else UNKNOWN_PROBE,
+                0,
+                ErrorKind.INTERNAL,
+                1,
+                f"a record that cannot be read: {why}",
             )
+            for probe, why in malformed
         )
+    )
 
 
 def _with_short_texts(errors: Errors) -> Errors:

@@ -118,10 +118,12 @@ def _tasks(request: Request, root: Node) -> tuple[dict[int, Node], dict[int, Nod
 
 
 def _handed_by(number: int, runs: Mapping[int, Run], nodes: Mapping[int, Node]) -> int:
-    """The number of the nearest run in the chain of hand-overs to this run that has another node."""
-    by = runs[number].by
-    while by and (by not in runs or nodes[by] is nodes[number]):
-        by = runs[by].by if by in runs else 0
+    """The number of the nearest run in the chain of hand-overs to this run that has another node. A run has a larger
+    number than the run that handed it over; the chain ends where a target says otherwise.
+    """
+    by = number
+    while by and nodes[by] is nodes[number]:
+        by = runs[by].by if runs[by].by < by and runs[by].by in nodes else 0
     return by
 
 

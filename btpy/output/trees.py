@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from btpy.events.call_tasks import node_of, with_tasks
-from btpy.events.calltree import MAX_THREADS, Call, CallTrees, MergedTrees
+from btpy.errors import ProtocolError
+from btpy.events.call_records import ended, root_ended, task_ran
+from btpy.events.call_tasks import PendingTasks, node_of, with_tasks
+from btpy.events.calltree import Call, CallTrees, MergedTrees
+from btpy.events.items import errors_of
 from btpy.events.records import Record
-from btpy.events.requests import Run
+from btpy.model.sites import Site
 from btpy.model.templates import TemplateKind
 from btpy.output.calltree import named, tree_json, tree_lines
 from btpy.output.chrome import PROCESS, ChromeWriter
@@ -17,15 +20,12 @@ from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Restraint, Writer, template_of
+from btpy.wire.messages import Errors
 
 _ROOT = "root"
-"""The name of the probe whose records are root calls. Such a record has the duration and the exception of the call,
-whether to draw a tree, and when the call began. Before this record, the probe sends a record for each task that another
-thread ran for the call. Records of other probes are calls.
+"""The name of the probe whose records are root calls. Before such a record, the probe sends a record for each task that
+another thread ran for the call. Records of other probes are calls.
 """
-
-MAX_RUNS = 256
-"""The largest number of tasks of one call. The script of ``btpy trace`` sends no more, but a hostile target could."""
 
 
 class TreeWriter(SilentWriter):
@@ -48,39 +48,53 @@ class TreeWriter(SilentWriter):
         self._trees = CallTrees()
         self.merged = MergedTrees()
         self._drawn_before = 0
-        self._runs: dict[int, list[Run]] = {}  # the tasks of the call that is ending, by its thread
+        self._tasks = PendingTasks()
+        self._unreadable: list[tuple[int, str]] = []
 
     def records(self, records: Sequence[Record]) -> None:
         for record in records:
-            if template_of(self._context, record).kind is TemplateKind.EMIT:
-                self._add_run(record)
-            elif self._context.outline.probes[record.probe].name == _ROOT:
-                self._root(record)
-            else:
-                site = self._context.sites[record.site]
-                duration, failed = record.values
-                assert isinstance(duration, int)
-                caller, threw = (site.class_name, site.method), str(failed or "")
-                call = Call(site.target_class, site.member, site.line, record.nanos, duration, threw, caller)
-                self._trees.ended(record.tid, call)
+            try:
+                self._take(record)
+            except ProtocolError as error:
+                self._unreadable.append((record.probe, str(error)))
 
-    def _add_run(self, record: Record) -> None:
-        if record.tid not in self._runs and len(self._runs) >= MAX_THREADS:
-            del self._runs[next(iter(self._runs))]
-        runs = self._runs.setdefault(record.tid, [])
-        if len(runs) < MAX_RUNS:
-            runs.append(_run(record))
+    def errors(self) -> Errors | None:
+        """The records that could not be read since the last call, as errors of their probes."""
+        unreadable, self._unreadable = self._unreadable, []
+        return errors_of(unreadable, self._context.outline)
 
-    def _root(self, record: Record) -> None:
-        site = self._context.sites[record.site]
-        duration, failed, drawn, began = record.values
-        assert isinstance(duration, int)
-        assert isinstance(began, int)
+    @property
+    def tasks_left_out(self) -> int:
+        return self._tasks.left_out
+
+    @property
+    def calls_left_out(self) -> int:
+        """The number of calls that are too deep for a tree."""
+        return self._trees.too_deep
+
+    def _take(self, record: Record) -> None:
+        if template_of(self._context, record).kind is TemplateKind.EMIT:
+            self._tasks.add(record.tid, *task_ran(record))
+            return
+        site = self._context.sites.get(record.site)
+        if site is None:
+            raise ProtocolError(f"site {record.site}, which was never woven")
+        if self._context.outline.probes[record.probe].name == _ROOT:
+            self._root(record, site)
+            return
+        took, failed = ended(record)
+        caller = site.class_name, site.method
+        call = Call(site.target_class, site.member, site.line, record.nanos, took, failed, caller)
+        self._trees.ended(record.tid, call)
+
+    def _root(self, record: Record, site: Site) -> None:
+        root = root_ended(record)
         self.called += 1
-        call = Call(site.class_name, site.method, 0, began + duration, duration, str(failed or ""), tid=record.tid)
+        end = record.nanos if root.began is None else root.began + root.took
+        call = Call(site.class_name, site.method, 0, end, root.took, root.failed, tid=record.tid)
         tree = self._trees.root(record.tid, call)
-        runs = self._runs.pop(record.tid, [])
-        if drawn and self.drawn != self._most:
+        runs = self._tasks.take(record.tid, root.flow)
+        if root.drawn and self.drawn != self._most:
             self._add(with_tasks(tree, record.thread, runs, self._trees) if runs else tree, record)
 
     def _add(self, tree: Call, record: Record) -> None:
@@ -122,14 +136,3 @@ class TreeWriter(SilentWriter):
 
     def close(self) -> None:
         self._writer.close()
-
-
-def _run(record: Record) -> Run:
-    number, by, tid, thread, handed, began, end, running = record.values
-    assert isinstance(number, int)
-    assert isinstance(by, int)
-    assert isinstance(tid, int)
-    assert isinstance(handed, int)
-    assert isinstance(began, int)
-    assert isinstance(end, int)
-    return Run(number, by, tid, str(thread or ""), handed, began, end, bool(running))

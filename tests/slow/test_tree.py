@@ -58,6 +58,11 @@ def test_a_task_inside_of_another_on_the_same_thread_is_not_shown_twice() -> Non
     assert shape(root) == ("request", 0, 100, [("task", 10, 50, [("task", 30, 80)])])
 
 
+def test_a_target_may_say_that_tasks_hand_over_each_other() -> None:
+    root = tree(run(1, 5, 10, 50, by=2), run(2, 5, 11, 49, by=1), run(3, 20, 30, 80, by=3, tid=OTHER))
+    assert shape(root) == ("request", 0, 100, [("task", 10, 50), ("task", 30, 80)])
+
+
 def test_what_goes_on_after_the_request_is_cut() -> None:
     root = tree(part(-20, 30), run(1, 60, 70, 130))
     assert shape(root) == ("request", 0, 100, [("sql", 0, 30), ("task", 70, 100)])

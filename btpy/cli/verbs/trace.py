@@ -15,7 +15,7 @@ from btpy.cli.overrides import bounded
 from btpy.cli.verbs import preset
 
 if TYPE_CHECKING:
-    from btpy.api.results import MergedCalls
+    from btpy.api.results import Errors, MergedCalls
     from btpy.api.session import PulledSession
     from btpy.cli.console import Console
     from btpy.cli.settings import Settings
@@ -96,11 +96,11 @@ probe root when depth == 0 {{
   let drawn = {condition};
   if drawn {{
     for run in flow_runs() limit 256 {{
-      emit("run", number=run.number, by=run.by, tid=run.tid, worker=run.thread, handed=run.handedOver,
-           began=run.began, ended=run.ended, running=run.running);
+      emit("run", flow=flow.id, number=run.number, by=run.by, tid=run.tid, worker=run.thread,
+           handed=run.handedOver, began=run.began, ended=run.ended, running=run.running);
     }}
   }}
-  print(duration, typeof(exception), drawn, flow.began);
+  print(duration, typeof(exception), drawn, flow.began, flow.id);
 }}
 """
 _CALLS = """\
@@ -237,9 +237,19 @@ class _Growing:
 
         return counted(self._trees.drawn, "tree")
 
+    def errors(self) -> Errors | None:
+        return self._trees.errors()
+
     def explain(self) -> str:
+        from btpy.output.quantities import counted
+
         if self._trees.drawn:
-            return ""
+            missing = []
+            if tasks := self._trees.tasks_left_out:
+                missing.append(f"{counted(tasks, 'task')} of calls whose record was lost, or that had too many tasks")
+            if calls := self._trees.calls_left_out:
+                missing.append(f"{counted(calls, 'call')} too deep inside of other calls")
+            return f"the trees lack {' and '.join(missing)}" if missing else ""
         if self._trees.called:
             times = self._trees.called
             return f"0 trees: {self._point} was called {times} times, never slow enough (--min, --when)"
