@@ -7,12 +7,14 @@ from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormat
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.background import accept_ctrl_c
 from tests.jdks import MAJORS
 
 
 def options(about: str | None, *, jdk: bool = True) -> ArgumentParser:
     """``--quick``, ``--stdout`` and, for a benchmark of one JDK, ``--jdk``. ``about``: the documentation of the
     module."""
+    accept_ctrl_c()
     parser = ArgumentParser(description=about, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
     if jdk:

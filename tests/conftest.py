@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import zlib
 from pathlib import Path
 
@@ -11,16 +10,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import preloaded, targets
+from tests.background import accept_ctrl_c
 from tests.jdks import ALL_JDKS, MAJORS
 
 # The time of an example depends on the load of the machine, so no test limits it.
 settings.register_profile("btpy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("btpy")
 
-for _number, _default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
-    # Background jobs ignore these signals, and their children inherit that, so no test could press Ctrl-C.
-    if signal.getsignal(_number) is signal.SIG_IGN:
-        signal.signal(_number, _default)
+accept_ctrl_c()
 
 
 # Root may run the tests in a directory that belongs to another user, as in a container.
