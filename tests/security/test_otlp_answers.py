@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
@@ -272,6 +273,42 @@ def test_an_answer_that_the_deadline_cuts_off_does_not_count(beginning: bytes) -
         outcome = Transport(endpoint(f"http://127.0.0.1:{port}")).post(b"x")
     assert outcome == Repeatable("no answer in time")
     assert time.monotonic() - began < 30
+
+
+def patient(port: int) -> Transport:
+    return Transport(replace(endpoint(f"http://127.0.0.1:{port}"), timeout=60.0))
+
+
+def test_an_abort_ends_the_request() -> None:
+    with server(silent) as port:
+        transport = patient(port)
+        timer = threading.Timer(0.2, transport.abort)
+        timer.start()
+        start = time.monotonic()
+        assert transport.post(b"x") == Repeatable("no answer in time")
+        assert time.monotonic() - start < 30
+        timer.join()
+        assert transport.post(b"x") == Repeatable("btpy is ending")
+
+
+def test_nothing_is_sent_after_an_abort_while_the_connection_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests: list[bytes] = []
+
+    def serve(connection: socket.socket) -> None:
+        requests.append(connection.recv(65536))
+        connection.sendall(HEAD + b"Content-Length: 0\r\n\r\n")
+
+    with server(serve) as port:
+        transport = patient(port)
+        connect = http.client.HTTPConnection.connect
+
+        def aborted(connection: http.client.HTTPConnection) -> None:
+            transport.abort()
+            connect(connection)
+
+        monkeypatch.setattr(http.client.HTTPConnection, "connect", aborted)
+        assert transport.post(b"x") == Repeatable("no answer in time")
+    assert requests in ([], [b""])  # the server may see the end of the connection
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
