@@ -132,6 +132,7 @@ def test_work_of_the_jdk(jdk: int, tmp_path: Path) -> None:
         "use btpy.time as times;\n"
         "@OnProbe(processes.ended) { @codes[event.command, event.code] = count(); }\n"
         "@OnProbe(regex.searched) when event.length == 20 { @long[event.pattern] = count(); }\n"
+        "@OnProbe(buffers.unmapped) { @unmapped[event.site, event.size] = count(); }\n"
         "@OnProbe(times.zone_changed) { @zones[event.zone] = count(); }\n"
     )
     with target(jdk, "Computing", str(tmp_path / "mapped"), classpath=classes("Computing")) as program:
@@ -172,8 +173,9 @@ def check_buffers_and_reflection(tracer: Tracer) -> None:
     freed_buffers, kept_buffers, mapped = (
         f"{kind} Computing.buffers:{line}" for kind, line in (("direct", 118), ("direct", 121), ("mapped", 126))
     )
-    assert (allocated_buffers[freed_buffers], allocated_buffers[kept_buffers], allocated_buffers[mapped]) == (11, 2, 5)
+    assert (allocated_buffers[freed_buffers], allocated_buffers[kept_buffers], allocated_buffers[mapped]) == (11, 2, 8)
     assert (live[freed_buffers], live[kept_buffers], live[mapped]) == (0, 2 * 10_007, 5 * 4099)
+    assert counts(tracer, "unmapped") == {f"{mapped},4099": 3}
     calls, lookups = columns(tracer, "reflection.@calls"), columns(tracer, "reflection.@lookups")
     assert calls["String.length Computing.reflection:143"] == 37
     assert calls["ArrayList.<init> Computing.reflection:147"] == 11

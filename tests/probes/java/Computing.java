@@ -112,7 +112,7 @@ public final class Computing {
         }
     }
 
-    /** 13 direct buffers, of which 2 stay; a file that is mapped 5 times. */
+    /** 13 direct buffers, of which 2 stay; a file that is mapped 8 times, of which 5 stay. */
     private static void buffers(Path file) throws Exception {
         for (int i = 0; i < 11; i++) {
             ByteBuffer.allocateDirect(1009);
@@ -122,8 +122,8 @@ public final class Computing {
         }
         Files.write(file, new byte[4099]);
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
-            for (int i = 0; i < 5; i++) {
-                KEPT.add(channel.map(FileChannel.MapMode.READ_ONLY, 0, 4099));
+            for (int i = 0; i < 8; i++) {
+                keep(i < 5, channel.map(FileChannel.MapMode.READ_ONLY, 0, 4099));
             }
         }
         System.gc();
@@ -183,5 +183,11 @@ public final class Computing {
             Thread.sleep(2);
         }
         TimeZone.setDefault(TimeZone.getTimeZone("Asia/Tokyo"));
+    }
+
+    private static void keep(boolean stays, ByteBuffer buffer) {
+        if (stays) {
+            KEPT.add(buffer);
+        }
     }
 }
