@@ -163,6 +163,33 @@ public class HandOvers {
                 thread.join();
             });
             KINDS.put("virtual in an executor", work -> virtual().submit(work).get());
+            KINDS.put("structured", work -> structured(work::run));
+            KINDS.put("structured in another", work -> structured(() -> {
+                work.run();
+                structured(work::run);
+            }));
+        }
+    }
+
+    interface Task {
+        void run() throws Exception;
+    }
+
+    /** Runs the task in two forks of a StructuredTaskScope, whose preview API differs between Java 21 and 25. */
+    private static void structured(Task task) throws Exception {
+        Callable<Void> fork = () -> {
+            task.run();
+            return null;
+        };
+        Class<?> type = Class.forName("java.util.concurrent.StructuredTaskScope");
+        boolean isJava21 = System.getProperty("java.specification.version").equals("21");
+        Object scope = isJava21 ? type.getConstructor().newInstance() : type.getMethod("open").invoke(null);
+        try {
+            type.getMethod("fork", Callable.class).invoke(scope, fork);
+            type.getMethod("fork", Callable.class).invoke(scope, fork);
+            type.getMethod("join").invoke(scope);
+        } finally {
+            type.getMethod("close").invoke(scope);
         }
     }
 
@@ -210,8 +237,14 @@ public class HandOvers {
         for (int request = 0; request < requests; request++) {
             handle(kind, request);
         }
+        System.out.println("waiting " + usedHeap());
         gate.countDown();
         OTHERS.submit(() -> {}).get();
+    }
+
+    private static long usedHeap() {
+        System.gc();
+        return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
     }
 
     static void handle(String kind, int request) throws Exception {
