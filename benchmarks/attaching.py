@@ -342,7 +342,7 @@ def server_report(title: str, rounds: Sequence[Attached]) -> list[str]:
     def row(
         title: str, value: Callable[[Retransformed], float], beside: Callable[[Retransformed], float] | None = None
     ) -> str:
-        """``beside``: the figure of identity in the same JVM, of which the cell shows the multiple."""
+        """``beside``: the figure of identity in the same JVM; the cell shows the ratio to it."""
 
         def of(name: str) -> Sample:
             return sample(

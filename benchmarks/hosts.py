@@ -48,8 +48,8 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 @dataclass(frozen=True)
 class Figures:
     """``first``, ``all_of_them``: seconds until the first event was printed, and until each JVM had one; ``started``:
-    processor seconds of the client and its ``ssh`` until then; ``quiet``: the same for each second without events;
-    ``event``: microseconds of the client for an event; ``ended``: seconds from Ctrl-C to the end.
+    processor seconds of the client and its ``ssh`` before each JVM had one; ``quiet``: the same for each second without
+    events; ``event``: microseconds of the client for an event; ``ended``: seconds from Ctrl-C to the end.
     """
 
     targets: int

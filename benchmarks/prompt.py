@@ -42,7 +42,7 @@ WORDS = (
 
 
 def ready(pid: int, environment: dict[str, str]) -> tuple[float, float]:
-    """Seconds until the prompt is drawn, and the processor seconds of btpy and its child processes until then."""
+    """Seconds until the prompt is drawn, and the processor seconds of btpy and its child processes in this time."""
     start = time.perf_counter()
     child, terminal = pty.fork()
     if child == 0:

@@ -1,8 +1,8 @@
 """Temporary directories of processes that may be killed.
 
 A process that is killed cannot clean up after itself. So each directory has a file that its process keeps locked: the
-lock disappears with the process in any case. A process that removes its own directory also removes other directories
-whose lock is free.
+lock disappears with the process, however the process ends. A process that removes its own directory also removes other
+directories whose lock is free.
 """
 
 from __future__ import annotations

@@ -103,8 +103,8 @@ Decision = Union[Rollout, tuple[Breach, ...]]
 
 
 def decide(rollout: Rollout, observed: Sequence[Observed], now: float) -> Decision:
-    """The rollout from now on, or the breaches because of which all probes must come out. ``observed``: the hosts of
-    the stages that have begun. ``now``: seconds of a monotonic clock.
+    """The rollout from now on, or the breaches: all probes must then come out. ``observed``: the hosts of the stages
+    that have begun. ``now``: seconds of a monotonic clock.
     """
     if rollout.has_passed:
         return rollout

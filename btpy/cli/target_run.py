@@ -51,7 +51,7 @@ _OTHER_AGENT = (
     "the agent of another build of btpy was loaded into this JVM before, and stays until it ends; "
     "if anything looks wrong, use that btpy or restart the JVM"
 )
-_BACKLOG_SECONDS = 0.5  # the backlog of a joined session ends this long after its last old print
+_BACKLOG_SECONDS = 0.5  # the backlog of a joined session ends this long after the last print from before the join
 _ACTED_ON = (TemplateKind.EXIT, TemplateKind.WARN)
 
 
@@ -102,7 +102,7 @@ class TargetRun:
         ] = {}  # the latest prints before the join, by the printed maps
         self._backlog_came = 0.0
         self._replaced = 0
-        self._emptied: frozenset[int] | None = None  # ids of maps; computed when the first old print comes
+        self._emptied: frozenset[int] | None = None  # ids of maps; computed at the first print from before the join
         self._id: str | None = None  # the id of the session, if it continues without this client
 
     def begin(self, program: Program | None, file: ChunkWriter | None, signals: Signals) -> None:
@@ -255,8 +255,8 @@ class TargetRun:
             timeline.first(timeline.FIRST_EVENT)
 
     def _is_old_state(self, printed: PrintedMaps) -> bool:
-        """Whether a timer printed the maps before this client joined, and a later print of them is enough. A map that
-        the script empties has new content each time, so all its prints are shown."""
+        """Whether a timer printed the maps before this client joined, so that only their latest print is shown. A map
+        that the script empties has new content each time, so all its prints are shown."""
         outline = self.context.outline
         if (
             not self.joined
@@ -399,7 +399,7 @@ class TargetRun:
         return self._id is not None
 
     def close(self) -> None:
-        """The caller must call this method once in any case."""
+        """The caller must call this method once, even after an error."""
         try:
             self._close_writer()
         finally:

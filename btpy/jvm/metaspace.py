@@ -26,7 +26,7 @@ until the JVM has dropped the old code, and for classes that the application wil
 """
 
 NEEDED_FOR_HEADERS = 1024
-"""KiB. The agent needs 0.4 MB of them."""
+"""KiB. The headers of the agent's classes need 0.4 MB."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class Sink:
     def _has_hung_up(self) -> bool:
         """Whether a pipe, socket or terminal reports that its other end is closed. Regular files never do."""
         poll = select.poll()
-        poll.register(self.descriptor, 0)  # errors and hang-ups are reported in any case
+        poll.register(self.descriptor, 0)  # errors and hang-ups are always reported
         return any(events & (select.POLLERR | select.POLLHUP) for _, events in poll.poll(0))
 
     def _reader_gone(self) -> ReaderGone:

@@ -169,7 +169,7 @@ BARE = ("help", "quit", "exit", "ls")
 SETTINGS = {
     "vi": ("on, off", "vi keys instead of emacs keys"),
     "rate": ("N", "events a second that are shown"),
-    "show": ("on, off", "whether events are shown when they arrive; :last shows them in any case"),
+    "show": ("on, off", "whether events are shown when they arrive; :last always shows them"),
     "src": ("DIRECTORY", "where :src looks for sources, too"),
 }
 

@@ -81,12 +81,12 @@ def _has_subroutine(code: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Verdict:
-    """``worse``: classes of which a verifier says after weaving what it did not say before, with that.
+    """``worse``: classes with an error of a verifier that they had not before weaving, with this error.
 
-    ``linked``: classes linked under ``-Xverify:all``. ``asking``: old ones that link no longer for lack of a class:
-    at a handler their verifier looks for what the types of a local variable in its ranges have in common.
-    ``unlinkable``: not linkable before for lack of a class, ``verified`` of them by java.lang.classfile.
-    ``wrong``: what the JVM refuses as it is in the jar.
+    ``linked``: the number of classes linked under ``-Xverify:all``. ``asking``: old classes that no longer link, because
+    another class is missing: at a handler, their verifier looks for the common type of a local variable in its ranges.
+    ``unlinkable``: the number of classes that did not link before weaving, because another class is missing;
+    java.lang.classfile has verified ``verified`` of them. ``wrong``: classes that the JVM refuses as they are in the jar.
     """
 
     worse: tuple[str, ...]

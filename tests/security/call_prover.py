@@ -5,10 +5,10 @@ The prover interprets the method, and all methods that it calls, with abstract v
 bound on a number or on the length of an array or a string: ``CONSTANT``, ``LINEAR`` in the length of an array or a
 string that the receiver or an argument holds, or ``ANY``. The prover refuses the method where it
 
-- calls a method of which an implementation outside of the JDK may run, or a native method without an axiom;
+- calls a method that a class outside of the JDK may implement, or a native method without an axiom;
 - enters a monitor of an object that is not fresh;
 - writes to an object that is not fresh, but for the fields in ``BENIGN``;
-- repeats something without a bound, recurs, or takes (in time or memory) more than ``LINEAR``;
+- repeats something without a bound, calls itself, or takes (in time or memory) more than ``LINEAR``;
 - initialises a class whose initialiser does any of this.
 
 Four tables, ``INITIALIZED``, ``CALLS``, ``NATIVES`` and ``BENIGN``, have the facts that class files cannot show, each
@@ -271,7 +271,7 @@ class Prover:
         summary = self._summaries.get(key)
         if summary is None:
             if label in self._running:
-                raise RefusedError(f"{label} recurs")
+                raise RefusedError(f"{label} calls itself")
             self._running.append(label)
             try:
                 summary = self._look_into(file, method, label, arguments)

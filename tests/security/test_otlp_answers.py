@@ -267,7 +267,7 @@ def trickling(beginning: bytes) -> Callable[[socket.socket], None]:
 
 @pytest.mark.parametrize("beginning", [HEAD + b"X: ", b"HTTP/1.0 200 OK\r\n\r\n"], ids=["header", "body"])
 def test_an_answer_that_the_deadline_cuts_off_does_not_count(beginning: bytes) -> None:
-    """What has arrived until then looks like a whole answer. In HTTP 1.0, a body ends with the connection."""
+    """The part that arrives in time looks like a whole answer. In HTTP 1.0, a body ends with the connection."""
     with server(trickling(beginning)) as port:
         began = time.monotonic()
         outcome = Transport(endpoint(f"http://127.0.0.1:{port}")).post(b"x")

@@ -110,7 +110,7 @@ def test_classes_assumed_to_be_initialised_are_initialised(jdk: int) -> None:
         ("loopsFromAnywhere", "a loop without a bound"),
         ("loopsSquared", "more than is linear"),
         ("doubles", "a loop around what is linear"),
-        ("recurs", "recurs"),
+        ("recurs", "calls itself"),
         ("callsNative", "a native method"),
         ("initializesMore", "a native method"),
         ("makesLambda", "invokedynamic"),

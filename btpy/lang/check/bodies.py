@@ -57,7 +57,7 @@ def bound_statements(checking: Checking) -> None:
 
 
 def type_uncalled(checking: Checking) -> None:
-    """Types the functions that no probe calls, and the checks between the probes."""
+    """Types the functions that no probe calls, and each ``static_check`` that stands between probes."""
     called_names = {function.name.span for draft in checking.drafts for function in draft.probe.calls}
     uncalled = [function for function in checking.functions if function.name.span not in called_names]
     linked = checking.linked

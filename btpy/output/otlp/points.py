@@ -174,8 +174,8 @@ def _exponential_point(
     attributes: list[KeyValue], value: Histogram, temporality: Temporality
 ) -> ExponentialHistogramDataPoint:
     """The scale is the scale of the map, or a lower scale: pairs of buckets are joined until there are few enough
-    buckets. OTLP allows no sum of samples if some are negative. The extremes refer to the start, so a delta has
-    none."""
+    buckets. OTLP allows no sum of samples if some are negative. The extremes are those since the start, so a delta
+    has none."""
     scale = value.layout.precision
     assert isinstance(value.layout, Exponential)
     positive, negative = otlp_counts(value.layout, value.counts)
@@ -221,7 +221,7 @@ def _dense(counts: dict[int, int]) -> ExponentialHistogramDataPoint.Buckets | No
 def _histogram_point(
     attributes: list[KeyValue], value: Histogram | LinearHistogram, temporality: Temporality
 ) -> HistogramDataPoint:
-    """In OTLP, bounds are upper and inclusive. The extremes refer to the start, so a delta has none."""
+    """In OTLP, bounds are upper and inclusive. The extremes are those since the start, so a delta has none."""
     bounds, counts = _buckets(value) if isinstance(value, Histogram) else _linear_buckets(value)
     point = HistogramDataPoint(
         attributes=attributes,

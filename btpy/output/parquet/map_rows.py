@@ -73,7 +73,7 @@ def _json(value: Value, stacks: StackTable) -> str:
 
 
 def _bounds(value: Aggregate | Value) -> Columns:
-    """The interval of the number of samples, or of the one number, with 99 % confidence. Empty for exact values."""
+    """The 99 % interval of the number of samples, or of a value that is a single number. Empty for exact values."""
     bounds = intervals(value)
     interval = bounds.get("", bounds.get("count"))
     if interval is None:

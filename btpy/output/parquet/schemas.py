@@ -99,7 +99,7 @@ MAPS = DataSet(
         Column("interval_nanos", "int64", "`tseries`: nanoseconds of an interval"),
         Column("examples", "list<string>", "`sample_of`: the kept values (JSON)"),
         Column("skipped", "int64", "hits that were skipped for the whole map, whose numbers are estimates; else null"),
-        Column("low", "double", "where hits were skipped: lower bound of `count`, or of the one number (99 %)"),
+        Column("low", "double", "where hits were skipped: lower bound (99 %) of `count`, or of a single number"),
         Column("high", "double", "the upper bound"),
         Column("map_full", "int64", "samples dropped since the start because the map had no room for their key"),
         Column("omitted", "int64", "keys for which a message had no room"),

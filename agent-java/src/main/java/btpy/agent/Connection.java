@@ -116,7 +116,7 @@ final class Connection {
         try {
             channel.close();
         } catch (IOException ignored) {
-            // close the descriptor in any case
+            // close the descriptor nevertheless
         }
     }
 

@@ -63,8 +63,8 @@ final class WeaveRequests extends RequestHandler {
     }
 
     /**
-     * The client will SEARCH and WEAVE the classes that are loaded and match now. They get their records here, so that
-     * only classes that are loaded later can be missed.
+     * The client will SEARCH and WEAVE the classes that are loaded and match now. This method creates their records, so
+     * that the search for missed classes finds only classes that are loaded later.
      */
     private void watch(int id, Payload request) throws Exception {
         Watch watch = new Watch(ClassPattern.list(request));
