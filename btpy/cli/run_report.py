@@ -144,7 +144,7 @@ class RunReport:
 
     @property
     def _program(self) -> Program:
-        """The places of all probes in the target."""
+        """The program with all probes in the target."""
         assert self._session.deployment is not None
         return self._session.deployment.program
 

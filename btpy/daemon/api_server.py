@@ -192,7 +192,7 @@ def _pods(answer: bytes) -> tuple[str, dict[str, PodMetadata]]:
         pods[uid] = pod
         if re.fullmatch(_UID, mirrored := pod.annotations.get(_MIRROR, "")):
             static_pods[mirrored] = pod
-    # Whoever may create pods may write the annotation, too. So no pod replaces another one by it.
+    # A user who may create pods may also write the annotation. So an annotation never lets a pod replace another pod.
     version = _object(parsed, "metadata").get("resourceVersion")
     return version if isinstance(version, str) and re.fullmatch(_VERSION, version) else "0", static_pods | pods
 

@@ -5,9 +5,9 @@ jvms = ["OrderApp", "pod/prod/shop"]    # parts of the main class, the jar or -D
 pods = "app=shop,tier!=test"            # the labels of their pods, as a selector of Kubernetes
 annotations = "acme.com/probes=slow"    # the same for annotations
 namespaces = ["prod"]                   # of their pods
-script = "slow.bt"                      # beside this file, or the name of a library; default: as the TOML file
+script = "slow.bt"                      # beside this file, or the name of a library; default: the name of the TOML file
 parameters = { slow = "250ms" }
-budget = "1%"                           # of one core; default: as of the script, else 2%
+budget = "1%"                           # of one core; default: the budget of the script, else 2%
 expires = 2027-01-31T00:00:00Z          # the probes come out at this time
 allow = ["core"]                        # as --allow
 """

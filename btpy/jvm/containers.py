@@ -26,8 +26,8 @@ from btpy.dataclass import dataclass
 from btpy.errors import UsageError
 
 PREFIXES = ("container", "pod")
-"""The beginnings of names such as ``container/ID`` and ``pod/NAME``. A user names the JVM in that container or pod by
-them."""
+"""The beginnings of the names ``container/ID`` and ``pod/NAME``. With such a name, a user selects the JVM in a
+container or pod."""
 
 _SHORT = 12  # characters of an id, as in docker ps
 _MAX_GROUPS, _MAX_MOUNTS, _MAX_ENVIRONMENT, _MAX_STATE = 64 << 10, 1 << 20, 256 << 10, 8 << 20  # bytes

@@ -380,7 +380,7 @@ class MappedLines:
 
 def no_line(probe: Probe, method: str, lines: Sequence[int], mappings: Sequence[MappedLines] = ()) -> Diagnostic:
     """BT306: the methods match, but they have no code from the lines that LINE names. ``mappings``: lines of the
-    methods with other numbers, by source maps.
+    methods to which source maps give other numbers.
     """
     attachment = _attachment(probe)
     first, last = _asked_lines(attachment)

@@ -83,10 +83,10 @@ def _has_subroutine(code: bytes) -> bool:
 class Verdict:
     """``worse``: classes with an error of a verifier that they had not before weaving, with this error.
 
-    ``linked``: the number of classes linked under ``-Xverify:all``. ``asking``: old classes that no longer link, because
+    ``linked``: the number of classes linked under ``-Xverify:all``. ``asking``: old classes that no longer link, as
     another class is missing: at a handler, their verifier looks for the common type of a local variable in its ranges.
     ``unlinkable``: the number of classes that did not link before weaving, because another class is missing;
-    java.lang.classfile has verified ``verified`` of them. ``wrong``: classes that the JVM refuses as they are in the jar.
+    java.lang.classfile has verified ``verified`` of them. ``wrong``: classes that the JVM refuses unwoven.
     """
 
     worse: tuple[str, ...]

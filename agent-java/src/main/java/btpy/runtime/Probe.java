@@ -402,7 +402,7 @@ final class Probe {
         limitCounts[1] = mostPerSecond;
     }
 
-    /** Sets new limits, and begins to count firings for them. The count of failures is not changed. */
+    /** Sets new limits, and counts firings from 0 again. The count of failures is not changed. */
     void limit(long mostFirings, long mostPerSecond, long lifetime) {
         enabledNanos = System.nanoTime();
         MEMORY.putLongVolatile(limitCounts, Memory.LONG_BASE, 0);

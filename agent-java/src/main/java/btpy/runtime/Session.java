@@ -687,7 +687,7 @@ public final class Session {
         }
     }
 
-    /** Sets the limits except the failures, and begins to count for them. @return false if there is no such probe */
+    /** Sets all limits but the limit of failures, and counts from 0 again. @return false if there is no such probe */
     public boolean limit(int id, long firings, long perSecond, long nanos) {
         Probe probe = probe(id);
         if (probe != null) {
