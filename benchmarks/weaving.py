@@ -2,11 +2,11 @@
 
     python benchmarks/weaving.py [--quick] [--stdout]
 
-All tools weave the same advice into the same classes, chosen at random from java.base of JDK 17 and a server's jar. The
-measured programs are fresh, and run one after the other in turn. The benchmark measures the time of each program from
-its start to its end, and the time of its pass over the classes. btpy weaves in one process, and in as many as there are
-cores, as `btpy weave` does. btpy that mypyc has compiled is also measured, if `make compiled` has made that wheel
-before. ASM also keeps running, to show its speed when it is warm. The benchmark needs Maven. It leaves out
+All tools weave the same advice into the same classes, chosen at random from java.base of JDK 17 and a server's jar.
+Each measured program is a new process, and only one runs at a time. The benchmark measures the time of each program
+from its start to its end, and the time of its pass over the classes. btpy weaves in one process, and in as many as
+there are cores, as `btpy weave` does. btpy that mypyc has compiled is also measured, if `make compiled` has made that
+wheel before. ASM also keeps running, to show its speed when it is warm. The benchmark needs Maven. It leaves out
 java.lang.classfile if there is no compiler of JDK 24 or later.
 """
 
@@ -247,9 +247,9 @@ def report(effort: Effort, command: str) -> str:
         [
             results.origin(command),
             "",
-            "Medians of fresh programs, from start to end: seconds, CPU seconds of all threads and processes, and"
-            " inside µs for each method with code. In front the seconds of the other as a multiple of those of btpy in"
-            " one process: above 1 that is faster. *ASM* edits and keeps frames (`AdviceAdapter`, `EXPAND_FRAMES`), as"
+            "Medians of new processes, from start to end: seconds, CPU seconds of all threads and processes, and"
+            " the µs of the pass over the classes for each method with code. In front: the seconds of the other tool"
+            " divided by the seconds of btpy in one process; above 1, btpy is faster. *ASM* edits and keeps frames (`AdviceAdapter`, `EXPAND_FRAMES`), as"
             " btpy does;"
             " *C1 and serial GC* are the flags of a JVM that is to live for a second. java.lang.classfile computes"
             " frames.",

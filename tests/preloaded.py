@@ -35,7 +35,7 @@ READ_BY_THE_INTERPRETER = ("PYTHON", "LC_", "LANG")
 IMPORTED_BY_EACH = ("btpy.__main__", "btpy.cli.main")
 """A fork imports these modules itself; the second one keeps the time of the start."""
 SELDOM_USED = ("btpy.lsp", "btpy.repl", "btpy.output.otlp", "btpy.output.prometheus")
-"""Each fork would copy the memory of these rooms and of their libraries, which is as much as that of all others."""
+"""Each fork would copy the memory of these rooms and their libraries. They need as much as all other rooms together."""
 
 _NUMBER = struct.Struct("=q")
 _started_process = subprocess.Popen

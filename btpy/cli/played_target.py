@@ -177,5 +177,5 @@ class PlayedTarget:
         self._writer.close()
 
     def own(self, contents: Iterable[MapContent]) -> list[MapContent]:
-        """The maps that the target shows itself."""
+        """The maps that are shown for this target alone, because they are not merged."""
         return [content for content in contents if not self._terms.several or not can_be_merged(content.map)]

@@ -313,7 +313,7 @@ class TargetRun:
                     export.read(contents, self._report.accounts)
 
     def _own(self, contents: Iterable[MapContent]) -> list[MapContent]:
-        """The maps that this target shows itself."""
+        """The maps that are shown for this target alone, because they are not merged."""
         return [content for content in contents if self._alone or not can_be_merged(content.map)]
 
     def leave(self, reason: str) -> list[MapContent]:

@@ -467,7 +467,7 @@ class Instrumentation:
 
     def _plan(self, file: ClassFile, name: str, loader: str) -> PlannedClass:
         if file.name.replace("/", ".") != name:
-            raise ClassFileError(f"the class file of {name} is of the class {file.name}")
+            raise ClassFileError(f"the class file of {name} contains the class {file.name}")
         weave_state = self.weave_state
         ancestors = weave_state.hierarchy.ancestors(name)
         plan = self.planner.plan_class(file, in_jdk=loader in _JDK_LOADERS, ancestors=ancestors)

@@ -54,7 +54,7 @@ class Attacked:
     @contextmanager
     def door(self) -> Iterator[Door]:
         door = Door(tcp=self.needs_tcp)
-        door.directory.chmod(0o755 if self.needs_tcp else 0o700)  # the JVM may be of another user
+        door.directory.chmod(0o755 if self.needs_tcp else 0o700)  # the JVM may belong to another user
         try:
             load_agent(self.target.pid, self.jar, door.options)
             yield door
@@ -254,7 +254,7 @@ def test_more_requests_than_answers_are_read(victim: Attacked) -> None:
 
 
 def test_a_client_that_stops_in_the_middle_of_a_frame(victim: Attacked) -> None:
-    """The lease of the client ends, like that of a client that a signal has stopped."""
+    """The lease of the client ends, as it does for a client that a signal has stopped."""
     client = victim.client()
     try:
         client.configure(lease_ms=1000)

@@ -193,7 +193,7 @@ def test_every_way_in_refuses(directory: Path) -> None:
 @needs_root
 def test_a_normal_user_names_the_file_of_another_user(directory: Path) -> None:
     """A path that the user wrote may belong to another user, if only that user can write it. A directory that btpy
-    searches must not.
+    searches must not belong to another user.
     """
     path = written(directory / "theirs" / "mine.bt")
     for target in (path, path.parent):

@@ -41,7 +41,7 @@ final class Answers {
             throw new ProtocolException("a verdict of " + verdict);
         }
         if (!Arrays.equals(input, question.hash)) {
-            throw new ProtocolException("WOVEN was made of other bytes than those of " + question.record.name);
+            throw new ProtocolException("WOVEN was not made from the bytes of " + question.record.name);
         }
         String error = HandlerClasses.define(message, jfr);
         sites.add(question.record, message);

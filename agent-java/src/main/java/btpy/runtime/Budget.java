@@ -77,7 +77,7 @@ final class Budget {
     private long loosenedNanos;
     private long trial = FIRST_TRIAL_NANOS;
     private volatile boolean holdsBack;
-    /** The ns that firings may take until the next look. Firing threads change the number in place. */
+    /** The time in ns that firings may take until the next look. Firing threads change the number in place. */
     private volatile long purse = UNBOUNDED;
     private long purseBefore;
     /** The ratio of the taken time to the share when a printing probe last restrained itself. */
@@ -249,7 +249,7 @@ final class Budget {
         }
     }
 
-    /** The ns up to which a probe is tolerated if only disabling it could reduce its cost. */
+    /** The cost in ns up to which a probe stays enabled, if only disabling it could reduce its cost. */
     private double toleratedNanos(double allowedNanos) {
         return allowedNanos * (1 + Math.min(TOLERANCE, TOLERANCE_OF_CORE / share));
     }

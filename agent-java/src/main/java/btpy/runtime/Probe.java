@@ -858,7 +858,7 @@ final class Probe {
         return linked && !isLimited() && sampler == null;
     }
 
-    /** The ns that woven code uses for a hit before it checks whether the probe is disabled. */
+    /** The time in ns that woven code uses for a hit before it checks whether the probe is disabled. */
     double disabledNanos() {
         return readings * Costs.clock();
     }
