@@ -249,8 +249,8 @@ def report(effort: Effort, command: str) -> str:
             "",
             "Medians of new processes, from start to end: seconds, CPU seconds of all threads and processes, and"
             " the µs of the pass over the classes for each method with code. In front: the seconds of the other tool"
-            " divided by the seconds of btpy in one process; above 1, btpy is faster. *ASM* edits and keeps frames (`AdviceAdapter`, `EXPAND_FRAMES`), as"
-            " btpy does;"
+            " divided by the seconds of btpy in one process; above 1, btpy is faster. *ASM* edits and keeps frames"
+            " (`AdviceAdapter`, `EXPAND_FRAMES`), as btpy does;"
             " *C1 and serial GC* are the flags of a JVM that is to live for a second. java.lang.classfile computes"
             " frames.",
             "",

@@ -108,7 +108,7 @@ class Emitter:
         self.code.op(op.ACONST_NULL)
         self.code.type(
             op.CHECKCAST, "[J"
-        )  # at a backward jump with the array of a record, the frame must have the same type
+        )  # a backward jump can carry the array of a record, so the type must be that of an array
         self.code.store(OBJECT, self._words_slot)
 
     def store_begin(self) -> None:

@@ -61,8 +61,8 @@ def test_an_old_python_is_reported(copy: push.Copy, tmp_path: Path) -> None:
 
 
 def test_an_old_python_starts_a_newer_one(copy: push.Copy, tmp_path: Path) -> None:
-    """The old Python looks for one that works, because some version managers have a program even for versions that are
-    not installed.
+    """The old Python looks for a newer one that works, because some version managers have a program even for versions
+    that are not installed.
     """
     for name, text in (
         ("python3.13", "exit 127"),

@@ -161,7 +161,7 @@ def test_a_jvm_that_cannot_retransform(monkeypatch: pytest.MonkeyPatch) -> None:
     [("size=512k", "note  room in /tmp"), ("size=512k,nr_inodes=12", "FAIL  room in /tmp")],
 )
 def test_a_full_tmp(mount: str, outcome: str) -> None:
-    """A full disk prevents only copies; without free inodes btpy cannot create a socket."""
+    """On a full disk btpy cannot copy the agent's jar; without free inodes it cannot create a socket, either."""
     namespaces()
     if Path(sys.prefix).is_relative_to("/tmp") or Path.cwd().is_relative_to("/tmp"):
         pytest.skip("the file system that hides /tmp would hide btpy itself")

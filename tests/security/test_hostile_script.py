@@ -96,7 +96,7 @@ TAKEN = (
     "a pattern of stars",
     "a pattern that explodes",
 )
-"""Scripts that the check accepts. The tests also run them."""
+"""Scripts that the check accepts. The tests also run these scripts."""
 
 
 @pytest.mark.parametrize("name", TOO_MUCH)

@@ -106,7 +106,7 @@ final class ParameterNames {
         }
     }
 
-    /** Null when a type that a method names cannot be found. */
+    /** Null when a type in the signature of a method cannot be found. */
     private static ParameterNames reflect(Class<?> type) {
         try {
             Texts texts = new Texts();

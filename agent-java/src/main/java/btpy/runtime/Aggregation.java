@@ -27,8 +27,8 @@ import jdk.internal.vm.annotation.DontInline;
  * stores the serial number of the newest entry in it, so its age is the number of keys that came after.
  *
  * <p>A map that is a count without keys can leave the counting to probes that do nothing else. The tallies of these
- * probes belong to the only entry of the map, which is then never replaced. A flush takes the tallies by storing their
- * number.
+ * probes belong to the only entry of the map, which is then never replaced. A flush does not reset the tallies: the map
+ * stores how many it has taken.
  *
  * <p>If two threads add a new key while a third deletes another key in the same window, the key may exist twice. The
  * snapshot adds these entries up. {@link #delete} removes both. If these entries have assigned plain values, the first

@@ -65,7 +65,7 @@ public final class Guard {
         return entry;
     }
 
-    /** Whether the handler of this entry has ended, or must have ended: two eras are at least a second. */
+    /** Whether the handler of this entry has ended. After two eras, at least a second, it counts as ended. */
     private static boolean hasLeft(int entry) {
         long value = INSIDE.value(entry);
         return value == LEFT || era - (int) (value >>> 32) >= 2;
