@@ -68,7 +68,7 @@ class Scripts:
 
     @property
     def problems(self) -> tuple[Diagnostic, ...]:
-        """The reasons why probes do not fit classes that were loaded later, or are not in their methods."""
+        """The reasons why probes do not fit classes that were loaded later, or were not put into them."""
         return self._engine.deployer.problems
 
     @property

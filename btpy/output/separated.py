@@ -70,7 +70,7 @@ class SeparatedWriter(SilentWriter):
         self._files = files
         self._safe = safe
         self._single_shape = chosen(context.outline, only, dialect.value) if files is None else None
-        self._second, self._second_text = -1, ""  # columns of the last row
+        self._second, self._second_text = -1, ""  # the time of the last row, in whole seconds
         pid = None if context.pid is None else str(context.pid)
         self._source = {"host": context.host, "pid": pid} if context.of_hosts else {"pid": pid}
         self._merged = {

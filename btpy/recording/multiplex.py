@@ -76,7 +76,7 @@ class _Channel(ChunkWriter):
         self._stream.chunk(self._pid, pieces)
 
     def close(self) -> None:
-        pass  # the stream has other channels
+        pass  # other channels still use the stream
 
 
 @dataclass(frozen=True, slots=True)

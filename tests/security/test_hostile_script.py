@@ -30,7 +30,7 @@ JDKS = (11, 25)
 CALLS = 1009
 SUM = sum(number % 7 for number in range(CALLS))
 LIMIT = 60.0
-"""Seconds for one script. Most take less than one."""
+"""Seconds for one script. Most scripts take less than a second."""
 
 MEMORY = 1 << 30
 """Address space of btpy while it checks a script."""

@@ -77,7 +77,7 @@ def _check_plain(context: Context, first: nodes.Expression, others: int) -> None
         fixes: tuple[Fix, ...] = (Fix(first.span, fixed),)
     elif others and _CONVERSION.search(first.value):
         label, help_ = (
-            "is shown as it stands",
+            "is printed unchanged",
             (f"write printf({text}, …)" if len(text) < 60 else "write printf",),
         )
         fixes = ()
