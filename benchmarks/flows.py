@@ -118,7 +118,7 @@ def figures(jvms: Sequence[Target], effort: Effort) -> list[Figures]:
 
 
 def ratios(jvms: Sequence[Target], text: str, effort: Effort, scratch: Path) -> list[Figures]:
-    """For each round, the figures with the script as multiples of those without it."""
+    """For each round, the figures with the script divided by the figures without it."""
     file = scratch / "flows.bt"
     file.write_text(text)
     rounds = []

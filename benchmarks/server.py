@@ -85,7 +85,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Compared:
-    """Figures with a tool, as multiples of the figures without it."""
+    """Figures with a tool, divided by the figures without it."""
 
     throughput: float
     median: float

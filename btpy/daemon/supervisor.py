@@ -171,7 +171,7 @@ def _ended(placement: Placement, wait: float) -> str:
             return "its session has ended (by btpy stop, or by itself); it begins again when its file changes"
         case Outcome.FAILED:
             return f"{reason}; tried again in {wait:.0f} s"
-    return reason or "the probes are out"
+    return reason or "the probes were taken out"
 
 
 def _text(error: BtpyError) -> str:

@@ -161,7 +161,7 @@ def test_standing_probes_follow_the_labels_of_pods(kubernetes: Cluster, tmp_path
         counted(kubernetes, one, receiver, 101)
         counted(kubernetes, other, receiver, 211)
         kubernetes.kubectl("label", "-n", NAMESPACE, "pod/shop-1", "app-")
-        logged(kubernetes, f"in Served ({one.pid}): the probes are out")
+        logged(kubernetes, f"in Served ({one.pid}): the probes were taken out")
         one.assert_left_alone()
         request(kubernetes, one, 2)
         counted(kubernetes, other, receiver, 53)
@@ -189,7 +189,7 @@ def test_probes_stay_while_the_api_server_is_away(kubernetes: Cluster, tmp_path:
         counted(kubernetes, one, receiver, 103)
         binding["metadata"] = {"name": "btpy"}
         kubernetes.apply(binding)
-        logged(kubernetes, f"in Served ({one.pid}): the probes are out")
+        logged(kubernetes, f"in Served ({one.pid}): the probes were taken out")
         one.assert_left_alone()
 
 

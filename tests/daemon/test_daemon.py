@@ -113,7 +113,7 @@ def test_a_daemon_that_is_killed_finds_its_probes_again_and_nothing_is_lost(dire
         assert count(receiver, "n", pid) == 313
 
         (directory / "calls.toml").unlink()
-        second.wait_for("the probes are out", times=2)
+        second.wait_for("the probes were taken out", times=2)
         assert btpy("sessions", pid) == ""
         assert second.end() == 0
         # Each call with arg0 < 3 is an event: 3 of 101, 3 of 103 and 3 of 107 calls, and 2 of 2.

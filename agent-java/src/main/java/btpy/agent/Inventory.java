@@ -20,8 +20,8 @@ final class Inventory {
     private static final byte[] HANDLERS = {'b', 't', 'p', 'y', '/', 'h', 'a', 'n', 'd', 'l', 'e', 'r', 's', '/'};
 
     /**
-     * The reason for not weaving a class whose loader does not find handlers ({@link #seesHandlers}); a code of the
-     * client.
+     * The reason for not weaving a class whose loader does not find handlers ({@link #seesHandlers}). The client
+     * explains the code in brackets.
      */
     static final String UNSEEN = "its loader does not see btpy's run-time classes [BT336]";
 
