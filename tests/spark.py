@@ -25,7 +25,7 @@ _SETTINGS = {
 
 
 def python() -> Path:
-    """The Python that has Spark. Installs it the first time. Raises CalledProcessError."""
+    """The Python that has Spark. The first call installs Spark. Raises CalledProcessError."""
     return environment("spark", ("setuptools",), ("pyspark", "py4j"))
 
 

@@ -388,7 +388,7 @@ class Deployer:
 
     @property
     def problems(self) -> tuple[Diagnostic, ...]:
-        """The reason why probes do not fit methods of classes that were loaded after the program."""
+        """The reasons why probes do not fit methods of classes that were loaded after the program."""
         return self.weave_state.all_problems
 
 

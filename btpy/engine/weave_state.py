@@ -1,7 +1,7 @@
 """The known facts about a target, and the changes to it by all scripts of the session.
 
 The versions of a session's instrumentation share one weave state, and its lock. While one version is prepared on the
-thread that adds a script, another version answers for classes on the reading thread.
+thread that adds a script, another version answers the agent's requests on the reading thread.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from btpy.plan.plan import SITES, Refusal, Site, first_site
 from btpy.wire.messages import LoadedClass
 
 ARRIVING_SECONDS = 10.0
-"""Seconds for which a class may be missing from the loaded classes after btpy has answered for it."""
+"""Seconds for which a class may be missing from the loaded classes after btpy has answered the request for it."""
 
 SITES_AT_ONCE = 1024
 """Site ids that are reserved at once for prewoven classes. Other answers use the ids after these ids."""
@@ -228,12 +228,12 @@ class WeaveState:
 
     @property
     def all_problems(self) -> tuple[Diagnostic, ...]:
-        """The reason why probes do not fit methods of the classes that btpy has answered for. Takes the lock."""
+        """The reasons why probes do not fit methods of classes that were loaded after the program. Takes the lock."""
         with self.lock:
             return tuple(self.problems)
 
     def arrives(self, name: str, loader: str, version: object) -> None:
-        """Called when this version answers for a class that is being loaded."""
+        """Called when this version answers the agent's request for a class that is being loaded."""
         now = time.monotonic()
         while self._arriving and self._arriving[0][0] < now - ARRIVING_SECONDS:
             self._arriving.popleft()

@@ -79,7 +79,7 @@ class Context:
     being inlined.
     ``permissions``: the permissions of the user; ``classes``: the known classes of the traced program; ``subject``: the
     name of the traced method in messages.
-    ``jfr_events``: the JFR events by name. Without a shape, the events of the body that are missing in it are added.
+    ``jfr_events``: the JFR events by name. Without a shape, the elaboration adds the new events of the body.
     """
 
     probe: program.Probe

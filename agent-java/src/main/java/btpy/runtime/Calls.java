@@ -23,7 +23,7 @@ public final class Calls {
     private static final Callee[] NONE = {};
     private static volatile Callee[] table = NONE;
 
-    /** The number of threads that are inside a called method. While it is 0, handlers do not need to check their threads. */
+    /** The number of threads inside a called method. While it is 0, handlers do not need to check their threads. */
     private static final long[] RUNNING = new long[1];
 
     private static final class Callee extends WeakReference<Class<?>> {
