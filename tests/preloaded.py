@@ -30,8 +30,6 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 COMMAND = [sys.executable, "-m", "btpy"]
-READ_BY_THE_INTERPRETER = ("PYTHON", "LC_", "LANG")
-"""When the interpreter starts, it reads the variables whose names have these beginnings."""
 IMPORTED_BY_EACH = ("btpy.__main__", "btpy.cli.main")
 """A fork imports these modules itself; the second one keeps the time of the start."""
 SELDOM_USED = ("btpy.lsp", "btpy.repl", "btpy.output.otlp", "btpy.output.prometheus")
@@ -102,8 +100,17 @@ def fork_commands(forks: bool) -> None:
 
 
 def _suits_the_interpreter(environment: Mapping[str, str]) -> bool:
-    names = {name for name in {*environment, *os.environ} if name.startswith(READ_BY_THE_INTERPRETER)}
-    return all(environment.get(name) == os.environ.get(name) for name in names)
+    """Whether a new interpreter would read the same settings from this environment as the server did."""
+    names = {name for name in {*environment, *os.environ} if name.startswith("PYTHON")}
+    return _locale(environment) == _locale(os.environ) and all(
+        environment.get(name) == os.environ.get(name) for name in names
+    )
+
+
+def _locale(environment: Mapping[str, str]) -> str:
+    """The locale that Python uses; without a setting it uses C.UTF-8 (PEP 538)."""
+    settings = (environment.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    return next((setting for setting in settings if setting), "C.UTF-8")
 
 
 class Server:

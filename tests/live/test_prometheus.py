@@ -212,7 +212,7 @@ def test_a_client_certificate_is_enough_beyond_the_loopback_interface(tmp_path: 
         (["70000"], r"takes \[HOST:\]PORT"),
         (["192.0.2.1:9464", "--prometheus-token-file", "TOKEN"], "cannot listen"),
         (["0", "--prometheus-token-file", "OPEN"], "other users can read"),
-        (["0", "--prometheus-token-file", "SHORT"], "is not 16 to"),
+        (["0", "--prometheus-token-file", "SHORT"], "must have 16 to"),
         (["0", "--prometheus-token-file", "MISSING"], "cannot read"),
         (["0.0.0.0:0", "--prometheus-cert-file", "TOKEN"], "without a token or a client certificate"),
         (["0", "--prometheus-cert-file", "OPEN"], "other users can read the key"),

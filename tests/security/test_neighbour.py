@@ -335,7 +335,7 @@ def test_a_delegate_that_its_user_has_stopped_is_not_waited_for(monkeypatch: pyt
         helper = delegate._child.pid
         subprocess.run([*AS_NOBODY, "kill", "-STOP", str(helper)], check=True)
         try:
-            with pytest.raises(AttachError, match=f"the process {helper}, which works for btpy .*, has not answered"):
+            with pytest.raises(AttachError, match=f"the helper process {helper} of btpy .* has not answered"):
                 delegate.wake()
         finally:
             os.kill(helper, signal.SIGCONT)
