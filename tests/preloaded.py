@@ -16,6 +16,7 @@ import json
 import os
 import pkgutil
 import runpy
+import secrets
 import select
 import socket
 import struct
@@ -34,6 +35,9 @@ IMPORTED_BY_EACH = ("btpy.__main__", "btpy.cli.main")
 """A fork imports these modules itself; the second one keeps the time of the start."""
 SELDOM_USED = ("btpy.lsp", "btpy.repl", "btpy.output.otlp", "btpy.output.prometheus")
 """Each fork would copy the memory of these rooms and their libraries. They need as much as all other rooms together."""
+
+KEYS = (("btpy.engine.target", "_HASH_KEY"), ("btpy.events.secret_texts", "_KEY"))
+"""Random keys that modules make when they are imported. Each run of btpy has other keys."""
 
 _NUMBER = struct.Struct("=q")
 _started_process = subprocess.Popen
@@ -220,6 +224,9 @@ def run(command: Command) -> None:
     os.environ.update(command.environment)
     os.chdir(command.directory)
     time.tzset()
+    for module, name in KEYS:
+        key = getattr(sys.modules[module], name)
+        setattr(sys.modules[module], name, secrets.token_bytes(len(key)))
     sys.argv[1:] = command.arguments
     sys.path[0] = command.directory
     runpy.run_module("btpy", run_name="__main__", alter_sys=True)

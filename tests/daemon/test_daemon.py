@@ -82,6 +82,11 @@ def count(receiver: Backend, name: str, pid: int) -> int:
     return 0
 
 
+def served(receiver: Backend) -> int:
+    """The number of log records of events with the name ``served``."""
+    return len([record for _, record in receiver.logs if record.event_name == "served"])
+
+
 def counts(receiver: Backend, name: str, pid: int, number: int) -> None:
     waited(lambda: count(receiver, name, pid) == number, f"{number} in @{name}: {count(receiver, name, pid)}")
 
@@ -93,6 +98,7 @@ def test_a_daemon_that_is_killed_finds_its_probes_again_and_nothing_is_lost(dire
         first.wait_for("the probes are in 1 method")
         called(one, 101)
         counts(receiver, "n", pid, 101)
+        waited(lambda: served(receiver) == 3, "3 log records, which go another way than the counts")
         first.process.kill()
         first.process.wait()
         called(one, 103)
@@ -117,7 +123,7 @@ def test_a_daemon_that_is_killed_finds_its_probes_again_and_nothing_is_lost(dire
         assert btpy("sessions", pid) == ""
         assert second.end() == 0
         # Each call with arg0 < 3 is an event: 3 of 101, 3 of 103 and 3 of 107 calls, and 2 of 2.
-        assert len([record for _, record in receiver.logs if record.event_name == "served"]) == 11
+        assert served(receiver) == 11
 
 
 def test_jvms_come_and_go_and_sessions_of_people_are_left_alone(directory: Path) -> None:

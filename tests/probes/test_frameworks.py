@@ -539,7 +539,7 @@ def test_the_queue_time_of_reactor_is_apart_from_its_run_time(jdk: int, stacks: 
             run(program, tracer)
         assert columns(tracer, "executors.@wait") == {"shop": 11 + 7, "later": 3}
         maps = tracer.maps()
-        assert maps["queued"]["shop,true"] >= 11 + 7 - 1  # the first task may find a free thread
+        assert maps["queued"]["shop,true"] >= 11 + 7 - 2  # the first tasks possibly find a free thread
         assert maps["waits"] >= 30 * sum(range(11 + 7))
         assert "later" not in maps.get("late", {}), "a delay is no wait"
         assert maps["ran"] == {"shop": 11 + 7}

@@ -133,7 +133,11 @@ def check(path: str, tree: Tree) -> None:
             assert tree["itself_ms"] >= 31
         case "/lock":
             locks = {(lock["what"], lock["site"]) for lock in long_ones(tree, "lock", 40)}  # interrupts divide a wait
-            assert locks == {("ReentrantLock, held by holder", "Planted.waitForLock:141")}
+            assert ("ReentrantLock, held by holder", "Planted.waitForLock:141") in locks
+            other = locks - {("ReentrantLock, held by holder", "Planted.waitForLock:141")}
+            assert all(
+                what == "CountDownLatch" for what, _ in other
+            )  # until the holder has the lock: on a busy machine
         case "/monitor":
             for monitor in long_ones(tree, "monitor", 0):  # a busy machine takes few samples
                 assert monitor["estimated"]
