@@ -159,8 +159,9 @@ def check(path: str, tree: Tree) -> None:
                 assert sql["critical_ms"] >= 41, "the next task waits for the thread"
         case "/beside":
             first, second = long_ones(tree, "task", 31)
-            assert first["critical_ms"] < 5
-            assert second["critical_ms"] + second["children"][0]["critical_ms"] >= 71
+            longer = second["critical_ms"] + second["children"][0]["critical_ms"]
+            assert longer >= 71
+            assert first["critical_ms"] < longer / 2  # none, unless a busy machine starts the second task late
         case "/nested":
             (outer,) = long_ones(tree, "task", 66)
             (inner,) = long_ones(outer, "task", 43)
