@@ -22,8 +22,8 @@ def python() -> Path:
 @contextmanager
 def clickhouse() -> Iterator[Engine]:
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    with engine([python(), Path(__file__).parent / "clickhouse_process.py"], variables) as running:
-        yield running
+    with engine([python(), Path(__file__).parent / "clickhouse_process.py"], variables) as database:
+        yield database
 
 
 if __name__ == "__main__":

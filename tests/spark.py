@@ -35,12 +35,8 @@ def spark(directory: Path) -> Iterator[Engine]:
     settings = {**_SETTINGS, "spark.btpy.directory": directory}
     command = [python(), Path(__file__).parent / "spark_process.py"]
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYTHON"))}
-    java_variables = {
-        "JAVA_HOME": str(javac().resolve().parent.parent)
-    }  # the runtimes of tests lack jdk.incubator.vector
-    with engine(
-        [*command, *(f"{name}={value}" for name, value in settings.items())], {**variables, **java_variables}
-    ) as database:
+    variables["JAVA_HOME"] = str(javac().resolve().parent.parent)  # the runtimes of tests lack jdk.incubator.vector
+    with engine([*command, *(f"{name}={value}" for name, value in settings.items())], variables) as database:
         yield database
 
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from btpy.api.export import exporter, origin_of
+from btpy.api.probe_figures import probe_name
 from btpy.api.session import Session
 from btpy.errors import BtpyError, TargetGone
 from btpy.events.aggregates import MapContent
@@ -17,7 +18,7 @@ from btpy.events.items import Item, PrintedMaps
 from btpy.events.records import Record
 from btpy.model.templates import TemplateKind
 from btpy.output.writer import ProbeError, Restraint
-from btpy.wire.messages import UNKNOWN_PROBE, Errors, Restrained
+from btpy.wire.messages import Errors, Restrained
 
 if TYPE_CHECKING:
     from btpy.output.otlp.export import OtlpExport
@@ -188,9 +189,8 @@ class _Source:
                 writer.map(item.contents[0], template, item.nano_time)
         elif isinstance(item, Errors):
             for failure in item.failures:
-                writer.probe_error(ProbeError.of(failure, self._outline.sources, self._name(failure.probe)))
+                writer.probe_error(
+                    ProbeError.of(failure, self._outline.sources, probe_name(self._outline, failure.probe))
+                )
         elif isinstance(item, Restrained):
-            writer.restrained(Restraint.of(item, self._name(item.probe)))
-
-    def _name(self, probe: int) -> str:
-        return "" if probe == UNKNOWN_PROBE else self._outline.probes[probe].name
+            writer.restrained(Restraint.of(item, probe_name(self._outline, item.probe)))

@@ -16,6 +16,11 @@ MOST_ERRORS = 1000
 """The number of latest error reports that are kept."""
 
 
+def probe_name(outline: Outline, probe: int) -> str:
+    """``probe``: the id of a probe in messages. Empty if the target does not know which probe it was."""
+    return "" if probe == UNKNOWN_PROBE else outline.probes[probe].name
+
+
 class ErrorLog:
     """Errors as the target has reported them. ``latest``: the last MOST_ERRORS reports; ``forgotten``: the number of
     reports before them."""
@@ -29,7 +34,7 @@ class ErrorLog:
     def add(self, errors: Errors) -> None:
         for failure in errors.failures:
             self._counts[failure.probe] += failure.count
-            name = "" if failure.probe == UNKNOWN_PROBE else self._outline.probes[failure.probe].name
+            name = probe_name(self._outline, failure.probe)
             self.latest.append(ProbeError.of(failure, self._outline.sources, name))
             if len(self.latest) > MOST_ERRORS:
                 self.latest.popleft()

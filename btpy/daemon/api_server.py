@@ -25,10 +25,8 @@ ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where kubelet writes the token of the account and the certificate of the API server."""
 
 _METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-_STEP_SECONDS, _ALL_SECONDS = (
-    5.0,
-    20.0,
-)  # the time limits of a step of the connection, and of a request with its whole answer
+_STEP_SECONDS = 5.0  # the time limit of a step of the connection
+_ALL_SECONDS = 20.0  # the time limit of a request with its whole answer
 _MOST_BYTES, _MOST_TOKEN, _MOST_PODS = 16 << 20, 64 << 10, 5000
 _PIECE = 64 << 10
 
