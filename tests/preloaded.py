@@ -68,11 +68,9 @@ class Process(_started_process[Any]):
             super()._execute_child(args, *options)  # type: ignore[misc]
             return
         command = Command([*map(os.fsdecode, args[3:])], environment, os.fspath(directory or os.getcwd()))
-        its_ends = [
-            number if descriptor == -1 else descriptor
-            for number, descriptor in enumerate((pipes[0], pipes[3], pipes[5]))
-        ]
-        self.pid, self._status = running_server().fork(command, its_ends)
+        of_child = (pipes[0], pipes[3], pipes[5])
+        standard = [number if descriptor == -1 else descriptor for number, descriptor in enumerate(of_child)]
+        self.pid, self._status = running_server().fork(command, standard)
         self._child_created = True
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
@@ -159,7 +157,7 @@ def running_server() -> Server:
 
 def serve(requests: socket.socket) -> Command | None:
     """Forks for each request. Returns the command in a fork, and None in the server when the tests have ended."""
-    commands: dict[int, tuple[int, socket.socket]] = {}  # by the descriptor of the process
+    forks: dict[int, tuple[int, socket.socket]] = {}  # the pid and the connection of each, by the descriptor of its end
     events = select.poll()
     events.register(requests, select.POLLIN)
     while True:
@@ -167,30 +165,42 @@ def serve(requests: socket.socket) -> Command | None:
             if descriptor != requests.fileno():
                 events.unregister(descriptor)
                 os.close(descriptor)
-                pid, connection = commands.pop(descriptor)
-                _pid, status = os.waitpid(pid, 0)
-                with connection, contextlib.suppress(OSError):
-                    connection.sendall(_NUMBER.pack(status))
+                _report_end(*forks.pop(descriptor))
                 continue
-            message, passed, _flags, _address = socket.recv_fds(requests, 1, 4)
+            message, descriptors, _flags, _address = socket.recv_fds(requests, 1, 4)
             if not message:
                 return None
-            connection = socket.socket(fileno=passed[0])
-            (size,) = _NUMBER.unpack(connection.recv(_NUMBER.size, socket.MSG_WAITALL))
-            command = Command(*json.loads(connection.recv(size, socket.MSG_WAITALL)))
+            connection, standard = socket.socket(fileno=descriptors[0]), descriptors[1:]
+            command = _command(connection)
             pid = os.fork()
             if not pid:
-                _take(passed[1:])
-                for unused in (requests, connection, *(connection for _, connection in commands.values())):
-                    unused.detach()
-                os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+                _become(standard, [requests, connection, *(connection for _, connection in forks.values())])
                 return command
             connection.sendall(_NUMBER.pack(pid))
-            for its_own in passed[1:]:
-                os.close(its_own)
-            descriptor = os.pidfd_open(pid)
-            commands[descriptor] = pid, connection
-            events.register(descriptor, select.POLLIN)
+            for number in standard:
+                os.close(number)
+            end = os.pidfd_open(pid)
+            forks[end] = pid, connection
+            events.register(end, select.POLLIN)
+
+
+def _command(connection: socket.socket) -> Command:
+    (size,) = _NUMBER.unpack(connection.recv(_NUMBER.size, socket.MSG_WAITALL))
+    return Command(*json.loads(connection.recv(size, socket.MSG_WAITALL)))
+
+
+def _report_end(pid: int, connection: socket.socket) -> None:
+    _pid, status = os.waitpid(pid, 0)
+    with connection, contextlib.suppress(OSError):  # the tests may have left the process alone
+        connection.sendall(_NUMBER.pack(status))
+
+
+def _become(standard: list[int], of_server: list[socket.socket]) -> None:
+    """Makes this process a fork: it keeps only ``standard``, the descriptors for input, output and errors."""
+    _take(standard)
+    for connection in of_server:
+        connection.detach()
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
 
 
 def _take(descriptors: list[int]) -> None:
@@ -206,7 +216,7 @@ def _take(descriptors: list[int]) -> None:
         setattr(sys, f"__{name}__", file)
 
 
-def import_all() -> None:
+def import_modules() -> None:
     """Imports the modules that a fork may need, and their libraries."""
     import btpy
 
@@ -234,7 +244,7 @@ def run(command: Command) -> None:
 
 def main(descriptor: str) -> None:
     gc.disable()
-    import_all()
+    import_modules()
     gc.freeze()  # the interpreter of a fork ends four times as fast when it need not look at these objects
     command = serve(socket.socket(fileno=int(descriptor)))
     gc.enable()
