@@ -31,6 +31,7 @@ from tests.containers import fresh  # noqa: E402
 from tests.containers.cells import container, detached, readable_cache, specification  # noqa: E402
 from tests.jdks import compiled, java  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
+from tests.wheels import pure_wheel  # noqa: E402
 
 TITLE = "A new container with Python, beside py-spy"
 ROUNDS, QUICK_ROUNDS = 15, 3
@@ -181,7 +182,7 @@ def main() -> None:
         for directory in (wheels, tools):
             directory.mkdir()
         root = fresh.python_root(tools)
-        fresh.wheel(wheels)
+        pure_wheel(ROOT, wheels)
         fresh.download("peers.lock", wheels)
         with fresh.tracing_container(root, wheels, tools) as inside:
             fresh.install(inside, NAME, "py-spy")

@@ -41,14 +41,6 @@ def python_root(directory: Path) -> Path:
     return root
 
 
-def wheel(directory: Path) -> Path:
-    """The pure wheel of this tree."""
-    build = [*_PIP, "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(directory), str(ROOT)]
-    subprocess.run(build, check=True)
-    (built,) = directory.glob("btpy_jvm_tracer-*.whl")
-    return built
-
-
 def download(lock: str, directory: Path) -> None:
     """The wheels of a lock file of .ci, for the Python of the container."""
     command = [*_PIP, "download", "--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:"]

@@ -9,18 +9,11 @@ from pathlib import Path
 import pytest
 
 from btpy.distribution import NAME
-from tests.containers.cells import SCRIPT, assert_counts, cell, container, needs_root
-from tests.containers.fresh import (
-    ENVIRONMENT,
-    download,
-    install,
-    printed,
-    python_root,
-    tracing_container,
-    wheel,
-)
+from tests.containers.cells import ROOT, SCRIPT, assert_counts, cell, container, needs_root
+from tests.containers.fresh import ENVIRONMENT, download, install, printed, python_root, tracing_container
 from tests.containers.test_names import unique_id
 from tests.targets import Target
+from tests.wheels import pure_wheel
 
 pytestmark = [needs_root, pytest.mark.proof]
 
@@ -32,7 +25,7 @@ def inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]
     """The prefix that starts a command in the container, in which pip has installed btpy."""
     directory, wheels = tmp_path_factory.mktemp("python"), tmp_path_factory.mktemp("wheels")
     root = python_root(directory)
-    wheel(wheels)
+    pure_wheel(ROOT, wheels)
     download("runtime.lock", wheels)
     with tracing_container(root, wheels, directory) as prefix:
         install(prefix, NAME)

@@ -18,30 +18,15 @@ from packaging.utils import canonicalize_name
 
 from btpy import distribution
 from tests.jdks import java_home
+from tests.wheels import pure_wheel
 
 ROOT = Path(__file__).parents[2]
-WHEEL = "btpy_jvm_tracer-*.whl"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("wheel")
-    build = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--wheel-dir",
-        str(directory),
-        str(ROOT),
-    ]
-    subprocess.run(build, check=True)
-    (wheel,) = directory.glob(WHEEL)
-    return wheel
+    return pure_wheel(ROOT, tmp_path_factory.mktemp("wheel"))
 
 
 def metadata(wheel: Path) -> Message:
@@ -135,20 +120,6 @@ def test_a_source_distribution_is_small_and_builds_the_same_bytes(wheel: Path, t
         archive.extractall(tmp_path / "source", filter="data")
     assert not top_level & {"tests", "benchmarks", "docs", ".ci"}
     (source,) = (tmp_path / "source").iterdir()
-    rebuild = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--wheel-dir",
-        str(tmp_path),
-        str(source),
-    ]
     for jar in (source / "btpy/_agent/btpy-agent.jar", source / "btpy/_demo/shop.jar"):
         jar.unlink()  # so that the build compiles both jars again
-    subprocess.run(rebuild, check=True)
-    (rebuilt,) = tmp_path.glob(WHEEL)
-    assert rebuilt.read_bytes() == wheel.read_bytes()
+    assert pure_wheel(source, tmp_path).read_bytes() == wheel.read_bytes()
