@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from functools import partial
@@ -25,6 +27,7 @@ from btpy.wire.messages import Late, LateOutcome, SessionInfo, TellKind
 from tests.jdks import all_jdks_and_8
 from tests.live.scripts import counted, drained, program, values_until, waited
 from tests.targets import PATIENCE, Target
+from tests.tracer import tracing
 
 UNATTENDED = Limits(unattended=True)
 HOUR = 3600.0
@@ -180,6 +183,33 @@ def test_a_client_that_is_killed_leaves_its_session_to_the_next() -> None:
         with joined(target, session) as client:
             assert counts(client) == {"n": {(): Count(13)}}
             assert client.departure.detach().clean
+
+
+def test_records_that_a_killed_client_was_not_sent_go_to_the_next() -> None:
+    script = '@OnMethod(class="Counted", method="step", location=ENTRY) { print(arg1, stack(2)); }'
+    with counted(17) as target:
+        session = left(target, script)
+        with tracing("attach", str(target.pid), f"{session:08x}") as client:
+            call(target, 7)
+            client.wait_for_printed(7)
+            client.process.send_signal(signal.SIGSTOP)
+            call(target, 9001)  # more records than fit into a socket, and fewer than the client has credit for
+            client.process.kill()
+        waited(lambda: listed(target)[0].clients == 0, "the JVM notices the end")
+        with joined(target, session) as second:
+            records: list[Record] = []
+            deadline = time.monotonic() + PATIENCE
+            while (not records or records[-1].values[0] != 9000) and time.monotonic() < deadline:
+                items = second.delivery.items(0.1)
+                records += [record for item in items if isinstance(item, Records) for record in item.records]
+            assert {method_of(second, record.values[1]) for record in records} == {"step"}
+            (account,) = second.departure.detach().accounts
+        numbers = [record.values[0] for record in records]
+        assert numbers == list(range(9001 - len(numbers), 9001))
+        assert len(numbers) > 1000  # a Unix socket holds about half of the records
+        dropped = account.dropped_by.get(Cause.UNATTENDED, 0)  # the JVM keeps 5,000
+        assert (account.produced, account.delivered) == (len(numbers) + dropped, len(numbers))
+        assert {record.thread for record in records} == {"main"}
 
 
 def test_classes_loaded_without_a_client_are_woven_when_a_client_joins() -> None:

@@ -2,7 +2,10 @@ package btpy.agent;
 
 import btpy.runtime.Session;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -18,6 +21,9 @@ final class Backlog {
 
     private static final int MOST_NAMES = 2048;
 
+    /** The length and the type of a message, in bytes. */
+    private static final int HEADER = 5;
+
     /**
      * The template of a record that names a thread, and the offsets of template, probe and thread in a record
      * (docs/runtime.md, Records).
@@ -32,6 +38,8 @@ final class Backlog {
     /** {@code byte[]}: a record; {@link Frame}: anything else. */
     private final ArrayDeque<Object> items = new ArrayDeque<Object>();
     private final Map<Long, byte[]> names = new LinkedHashMap<Long, byte[]>();
+    /** The names that the former client was told. A record that it did not get may need them. */
+    private Map<Long, String> formerNames = Collections.emptyMap();
     private int bytes;
 
     Backlog(Session session, int maxBytes) {
@@ -71,6 +79,43 @@ final class Backlog {
 
     void add(Frame frame) {
         keep(frame, frame.size());
+    }
+
+    /** {@code formerNames}: names of threads by thread id. */
+    void setFormerNames(Map<Long, String> formerNames) {
+        this.formerNames = formerNames;
+    }
+
+    /**
+     * Keeps messages that the former client did not get, before everything that came later. Answers to this client,
+     * counters and stacks are left out: the next client asks for itself, and gets all counters and stacks.
+     */
+    void putBack(List<Frame> frames) {
+        List<Object> later = new ArrayList<Object>(items);
+        items.clear();
+        bytes = 0;
+        for (Frame frame : frames) {
+            int type = frame.type();
+            if (type == Frame.EVENTS) {
+                putBack(frame.copy(HEADER, frame.size() - HEADER));
+            } else if (type == Frame.MAP || type == Frame.ERRORS || type == Frame.RESTRAINED) {
+                add(frame);
+            }
+        }
+        for (Object item : later) {
+            keep(item, item instanceof byte[] ? ((byte[]) item).length : ((Frame) item).size());
+        }
+    }
+
+    private void putBack(byte[] records) {
+        for (int at = 0; at < records.length; at += readInt(records, at)) {
+            Long thread = readLong(records, at + THREAD);
+            String name = names.containsKey(thread) ? null : formerNames.get(thread);
+            if (name != null) {
+                keepName(session.threadName(thread, name));
+            }
+        }
+        add(records, records.length);
     }
 
     /**
@@ -132,12 +177,16 @@ final class Backlog {
     }
 
     private void keepName(byte[] record) {
-        Long thread = (long) readInt(record, THREAD + 4) << 32 | readInt(record, THREAD) & 0xFFFFFFFFL;
+        Long thread = readLong(record, THREAD);
         names.remove(thread);
         names.put(thread, record);
         if (names.size() > MOST_NAMES) {
             names.remove(names.keySet().iterator().next());
         }
+    }
+
+    private static long readLong(byte[] bytes, int at) {
+        return (long) readInt(bytes, at + 4) << 32 | readInt(bytes, at) & 0xFFFFFFFFL;
     }
 
     private static int readInt(byte[] bytes, int at) {

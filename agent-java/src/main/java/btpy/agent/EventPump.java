@@ -249,6 +249,9 @@ final class EventPump implements Runnable {
                 if (leaves) {
                     handOver();
                 }
+                if (detached) {
+                    keepUnsent();
+                }
                 if (tracer.isTimeUp()) {
                     tracer.leave("its time to live is over");
                     return;
@@ -302,11 +305,11 @@ final class EventPump implements Runnable {
      */
     private void handOver() {
         drain();
+        backlog.setFormerNames(session.threadNames());
         session.forgetShipped(); // so that the kept records are preceded by the names of their threads
         report(true);
-        long[] keptCounts = new long[Session.MAX_PROBES];
-        backlog.countInto(keptCounts);
-        session.handOver(keptCounts);
+        keepUnsent();
+        countHandedOver();
         synchronized (this) {
             timers.removeSingle();
             hooks.dropRequests();
@@ -314,6 +317,21 @@ final class EventPump implements Runnable {
             detached = true;
             notifyAll();
         }
+    }
+
+    /** Keeps the messages that the client has not got, although the event thread has passed them on. */
+    private void keepUnsent() {
+        List<Frame> unsent = outbox.takeUnsent();
+        if (!unsent.isEmpty()) {
+            backlog.putBack(unsent);
+            countHandedOver();
+        }
+    }
+
+    private void countHandedOver() {
+        long[] keptCounts = new long[Session.MAX_PROBES];
+        backlog.countInto(keptCounts);
+        session.handOver(keptCounts);
     }
 
     /** Passes on records from the buffers within the credit, and carries out the requests between them (maps, exits). */

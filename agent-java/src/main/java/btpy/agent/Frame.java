@@ -62,6 +62,10 @@ final class Frame {
         return size;
     }
 
+    int type() {
+        return chunks[0][4] & 0xFF;
+    }
+
     Frame u1(int value) {
         put(size++, value);
         return this;

@@ -1,11 +1,15 @@
 package btpy.agent;
 
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 
 /**
  * Messages that are sent on behalf of threads that must not touch the socket: application threads (an interrupt flag closes the
  * channel), the event thread (which monitors the lease, so it must not wait for a client that does not read) and the
- * reader. One thread writes, questions of loading threads first.
+ * reader. One thread writes, questions of loading threads first. When a message cannot be written, the thread stops
+ * until the next client comes: {@link #takeUnsent} has this message and those behind it.
  *
  * <p>The lists are linked by hand, because application threads add to them, maybe at the end of their stack. A stack
  * overflow may interrupt the resizing of a collection, but not two assignments.
@@ -32,16 +36,20 @@ final class Outbox implements Runnable {
     private Node last;
     private int waitingBytes;
     private boolean writing;
+    private boolean disconnected;
     private boolean closed;
 
     Outbox(Link link) {
         this.link = link;
     }
 
-    /** Never blocks on the socket. */
+    /** Never blocks on the socket. The question of a client that has left is dropped. */
     void ask(Question question) {
         Node node = new Node(null, question);
         synchronized (this) {
+            if (disconnected) {
+                return;
+            }
             if (firstUrgent == null) {
                 firstUrgent = node;
             } else {
@@ -92,7 +100,7 @@ final class Outbox implements Runnable {
      * memory of the target.
      */
     synchronized void awaitRoom() {
-        while (waitingBytes > maxBytes && !closed) {
+        while (waitingBytes > maxBytes && !disconnected && !closed) {
             pause(0);
         }
     }
@@ -100,22 +108,58 @@ final class Outbox implements Runnable {
     /** Waits at most {@code millis} until everything is written; false: the client has not accepted all of it. */
     synchronized boolean flush(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
-        while (!closed && (first != null || firstUrgent != null || writing)) {
+        while (!closed && !disconnected && isBusy()) {
             long remaining = (deadline - System.nanoTime()) / 1_000_000L;
             if (remaining <= 0) {
                 return false;
             }
             pause(remaining);
         }
-        return true;
+        return !isBusy();
     }
 
-    /** Drops the waiting messages of a former client. */
-    synchronized void clear() {
-        first = null;
+    /** Called when the client has left. Drops the waiting questions. The other messages wait for {@link #takeUnsent}. */
+    synchronized void disconnect() {
+        disconnected = true;
         firstUrgent = null;
+        notifyAll();
+    }
+
+    /** Called for a new client, after {@link #awaitTaken}. */
+    synchronized void connect() {
+        disconnected = false;
+        notifyAll();
+    }
+
+    /**
+     * Removes the messages that were not written, or only in part, because the client has left. The oldest is the first.
+     * Empty while a client is connected, and while a thread is still about to write.
+     */
+    synchronized List<Frame> takeUnsent() {
+        if (!disconnected || writing || first == null) {
+            return Collections.emptyList();
+        }
+        List<Frame> frames = new ArrayList<Frame>();
+        for (Node node = first; node != null; node = node.next) {
+            frames.add(node.frame);
+        }
+        first = null;
         waitingBytes = 0;
         notifyAll();
+        return frames;
+    }
+
+    /** Waits at most {@code millis} until {@link #takeUnsent} has removed everything. Returns whether it has. */
+    synchronized boolean awaitTaken(long millis) {
+        long deadline = System.nanoTime() + millis * 1_000_000L;
+        while (isBusy() && !closed) {
+            long remaining = (deadline - System.nanoTime()) / 1_000_000L;
+            if (remaining <= 0) {
+                return false;
+            }
+            pause(remaining);
+        }
+        return !closed;
     }
 
     synchronized void close() {
@@ -130,9 +174,9 @@ final class Outbox implements Runnable {
                 try {
                     link.send(node.frame != null ? node.frame : node.question.frame());
                 } catch (IOException disconnection) {
-                    // The reader will notice the broken connection, and the waiting messages fail in the same way.
-                    continue;
+                    putBack(node); // the reader will notice the broken connection
                 } catch (OutOfMemoryError outOfMemory) {
+                    putBack(node);
                     link.cut(); // no message may be lost silently
                 }
             }
@@ -143,6 +187,23 @@ final class Outbox implements Runnable {
                 firstUrgent = null;
                 notifyAll();
             }
+        }
+    }
+
+    private boolean isBusy() {
+        return first != null || firstUrgent != null || writing;
+    }
+
+    /** The message could not be written, or only in part. */
+    private synchronized void putBack(Node node) {
+        disconnect();
+        if (node.frame != null) {
+            node.next = first;
+            if (first == null) {
+                last = node;
+            }
+            first = node;
+            waitingBytes += node.frame.size();
         }
     }
 
@@ -159,7 +220,7 @@ final class Outbox implements Runnable {
     private synchronized Node take() {
         writing = false;
         notifyAll();
-        while (!closed && first == null && firstUrgent == null) {
+        while (!closed && (disconnected || first == null && firstUrgent == null)) {
             pause(0);
         }
         if (closed) {

@@ -202,7 +202,9 @@ final class Tracer implements Runnable {
                 return "the session is busy; try again";
             }
             prewoven.forget(); // the former client may have left without finishing its message
-            outbox.flush(JOIN_MILLIS);
+            if (!outbox.awaitTaken(JOIN_MILLIS)) {
+                return "the session is busy; try again";
+            }
             Frame reply = new Frame(Frame.JOINED, storedDescription.length + 256);
             reply.u4(request).string("").u1(slot).string(name);
             reply.u8(Math.max(0, endNanos - System.nanoTime())).bytes(storedDescription).raw(session.handedOver());
@@ -210,6 +212,7 @@ final class Tracer implements Runnable {
             lease.set(leaseMillis);
             lease.renew();
             link.open(connection);
+            outbox.connect();
             events.resume();
             return null;
         }
@@ -244,7 +247,7 @@ final class Tracer implements Runnable {
         events.detachClient();
         commands.clear();
         link.close();
-        outbox.clear();
+        outbox.disconnect();
     }
 
     /** Whether an unattended session has reached its time limit. */

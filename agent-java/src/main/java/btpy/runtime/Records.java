@@ -11,6 +11,7 @@ package btpy.runtime;
  * a call.
  */
 public final class Records {
+    private static final Memory MEMORY = Memory.instance();
     /** The position of a record whose values took more space than their bound. Nothing can be written after it. */
     private static final int OVERRUN = 1 << 30;
 
@@ -123,6 +124,20 @@ public final class Records {
             }
         }
         return true;
+    }
+
+    /** Returns a complete record with the name of a thread. Only agent threads call this. */
+    static byte[] threadName(Session session, long thread, String name) {
+        int bound = Values.string(name, session.limits.chars, null, 0, Integer.MAX_VALUE);
+        int size = EventBuffer.HEADER + bound + 1 + 7 & ~7;
+        long[] words = new long[size / 8];
+        Values.put4(words, 0, size);
+        header(words, 0, -1, 0, -1, System.nanoTime(), thread);
+        int end = Values.string(name, session.limits.chars, words, EventBuffer.HEADER, size);
+        Values.put1(words, end, Values.END);
+        byte[] record = new byte[size];
+        MEMORY.copy(words, Memory.LONG_BASE, record, Memory.BYTE_BASE, size);
+        return record;
     }
 
     /** Whether the error may interrupt a thread anywhere, so that the value that was being read is not the cause. */

@@ -1,5 +1,6 @@
 package btpy.runtime;
 
+import java.util.Map;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
@@ -790,6 +791,16 @@ public final class Session {
         }
         out.set4(countAt, rows);
         return out.toBytes();
+    }
+
+    /** Returns the names of threads that the client was told, by thread id. */
+    public Map<Long, String> threadNames() {
+        return names.known();
+    }
+
+    /** Returns a record with the name of a thread. */
+    public byte[] threadName(long thread, String name) {
+        return Records.threadName(this, thread, name);
     }
 
     /**
