@@ -178,7 +178,7 @@ class Delegate:
             case "process" | "ended":
                 return problems.ended(pid)
             case "files":
-                return problems.unreachable_files(pid, reason)
+                return problems.unreachable_files(pid, number)
             case "network" if number not in (errno.EPERM, errno.EACCES):
                 return problems.no_loopback(pid, process.feature_version, reason)
             case "network":

@@ -6,6 +6,8 @@ The message only states the problem; ``help`` has the remedy. Codes are stable (
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 
 from btpy.distribution import install_command
@@ -102,13 +104,19 @@ def agent_failed(pid: int, detail: str) -> AttachError:
     )
 
 
-def unreachable_files(pid: int, reason: str) -> AttachError:
-    """The attach files of a JVM are in its own /tmp and working directory."""
-    return AttachError(
-        f"btpy cannot work in the /tmp of the JVM {pid}: {reason}",
-        code="BT509",
-        help=[f"sudo btpy {pid} …", "or run btpy inside the container: docker exec, kubectl exec"],
-    )
+def unreachable_files(pid: int, number: int) -> AttachError:
+    """The attach files of a JVM are in its own /tmp and working directory. ``number``: the errno of the failure."""
+    reason = os.strerror(number).lower() if number else "for an unknown reason"
+    writable = "a container gets a /tmp that can be written by  docker run --tmpfs /tmp , a pod by an emptyDir at /tmp"
+    match number:
+        case errno.ENOSPC | errno.EDQUOT:
+            needs = "the attach needs space there for the agent (0.3 MB) and for three files"
+            remedies = [f"{needs}: df /proc/{pid}/root/tmp; df -i /proc/{pid}/root/tmp", writable]
+        case errno.ENOENT | errno.ENOTDIR | errno.EROFS:
+            remedies = ["each JVM makes its attach socket there", writable]
+        case _:
+            remedies = [f"sudo btpy {pid} …", "or run btpy inside the container: docker exec, kubectl exec"]
+    return AttachError(f"btpy cannot work in the /tmp of the JVM {pid}: {reason}", code="BT509", help=remedies)
 
 
 def other_network(pid: int, version: int | None, reason: str) -> AttachError:

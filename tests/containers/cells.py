@@ -192,6 +192,20 @@ def container(
     """A container of runc with its own namespaces; yields the prefix that starts a command in it. ``tmp``: the target
     of its link /tmp. ``group``: the path of its control group; ``hostname``: the text of its /etc/hostname.
     """
+    content = with_files_of_this_machine(directory, tmp=tmp)
+    if group:
+        content["linux"]["cgroupsPath"] = group
+    if hostname:
+        file = directory / "hostname"
+        file.write_text(f"{hostname}\n")
+        content["mounts"].append(bind(file, "/etc/hostname"))
+    with detached(directory, content, user) as prefix:
+        yield prefix
+
+
+def with_files_of_this_machine(directory: Path, *, tmp: str = "/tmp") -> dict[str, Any]:
+    """The specification of a container with the programs of this machine, the JDKs and classes of the tests, and a
+    ``/tmp`` of its own. ``tmp``: the target of its link /tmp."""
     require("runc")
     rootfs = directory / "rootfs"
     rootfs.mkdir()
@@ -201,27 +215,17 @@ def container(
     if tmp != "/tmp":
         (rootfs / "tmp").symlink_to(tmp)
     content = specification(directory)
-    content["root"]["readonly"] = False
-    if group:
-        content["linux"]["cgroupsPath"] = group
-    shared = [
-        "/usr",
-        "/etc",
-        str(cache()),
-        *(f"/{directory}" for directory in ("lib64",) if not Path("/", directory).is_symlink()),
-    ]
-    binds = [
-        {"destination": directory, "type": "bind", "source": directory, "options": ["rbind", "ro"]}
-        for directory in shared
-    ]
-    if hostname:
-        file = directory / "hostname"
-        file.write_text(f"{hostname}\n")
-        binds.append({"destination": "/etc/hostname", "type": "bind", "source": str(file), "options": ["bind", "ro"]})
-    mount = {"destination": tmp, "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}
-    content["mounts"] += [*binds, mount]
-    with detached(directory, content, user) as prefix:
-        yield prefix
+    content["root"] = {"path": str(rootfs), "readonly": False}
+    shared = ["/usr", "/etc", str(cache())]
+    shared += [f"/{name}" for name in ("lib64",) if not Path("/", name).is_symlink()]
+    content["mounts"] += [bind(Path(path), path) for path in shared]
+    content["mounts"].append({"destination": tmp, "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]})
+    return content
+
+
+def bind(source: Path, destination: str) -> dict[str, Any]:
+    """A mount that shows a file or directory of this machine in a container, which cannot change it."""
+    return {"destination": destination, "type": "bind", "source": str(source), "options": ["rbind", "ro"]}
 
 
 def specification(directory: Path) -> dict[str, Any]:
@@ -260,3 +264,29 @@ def detached(directory: Path, content: dict[str, Any], user: int) -> Iterator[tu
         yield (*runc, "exec", "--user", f"{user}:{user}", name)
     finally:
         subprocess.run([*runc, "delete", "--force", name], capture_output=True)
+
+
+@contextmanager
+def first_process(directory: Path, content: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yields the prefix that starts a command as the first process of a container of this specification."""
+    file = directory / "config.json"
+    file.write_text(json.dumps(content))
+    name = f"btpy-test-{uuid.uuid4().hex[:12]}"
+    runc = ("runc", "--root", str(directory / "state"))
+    command = [*runc, "run", "--bundle", str(directory), name]
+    try:
+        yield (sys.executable, "-c", _RUN, str(file), json.dumps(command))
+    finally:
+        subprocess.run([*runc, "delete", "--force", name], capture_output=True)
+
+
+_RUN = """
+import json, os, sys
+file, command, *arguments = sys.argv[1:]
+content = json.load(open(file))
+content["process"]["args"] = arguments
+json.dump(content, open(file, "w"))
+command = json.loads(command)
+os.execvp(command[0], command)
+"""
+"""Puts the command, which is known only when it starts, into the specification, and becomes runc."""
