@@ -186,7 +186,8 @@ _BTRACE = (
 
 
 _BTRACE_SCRIPT = re.compile(r"@BTrace\b|\bimport\s+(?:static\s+)?(?:org\.openjdk\.btrace|com\.sun\.btrace)\b")
-_COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENTS = re.compile(r"//[^\n]*|/\*.*?(?:\*/|(?P<open>\Z))", re.DOTALL)
+_LINE_COMMENTS = re.compile(r"//[^\n]*")
 
 BPFTRACE_PROBE = (
     r"(?:kprobe|kretprobe|kfunc|kretfunc|fentry|fexit|uprobe|uretprobe|tracepoint|rawtracepoint|usdt|profile|interval|software|"
@@ -535,9 +536,18 @@ _OF_OTHER_SHAPE = ("Byteman", "Arthas")
 _LINES_OF_COMMENT = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 
 
+def _blank(comment: re.Match[str]) -> str:
+    """Spaces in place of a comment. ``/*`` without an end is part of a path such as ``/lib/*``. The pattern matches it
+    to the end of the text, so that the search does not start again at each ``/*`` of a long text.
+    """
+    if comment["open"] is not None:
+        return _LINE_COMMENTS.sub(lambda line: " " * len(line[0]), comment[0])
+    return re.sub(r"[^\n]", " ", comment[0])
+
+
 def recognise(source: Source) -> Diagnostic | None:
     """The diagnostic for a script that is written for another tracer; None for other scripts."""
-    text = _COMMENTS.sub(lambda comment: re.sub(r"[^\n]", " ", comment[0]), source.text)
+    text = _COMMENTS.sub(_blank, source.text)
     for tool in _TOOLS:
         if tool.anywhere:
             match = tool.script.search(text)
