@@ -48,6 +48,8 @@ def text(report: Report, selection: Wanted, unicode: bool) -> Iterator[str]:
         )
     if report.lost:
         yield f"  {counted(report.lost, 'record')} were lost on the way, so parts of requests are missing"
+    if report.unreadable:
+        yield f"  {counted(report.unreadable, 'record')} could not be read, because the JVM sent values of other types"
     for place, (request, tree) in enumerate(report.trees, 1):
         yield ""
         yield from _request(place, request, tree, unicode)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from btpy.errors import ProtocolError
-from btpy.events.records import CutString, Record, Value
+from btpy.events.records import Record, Value
 from btpy.events.requests import Run
+from btpy.events.typed_values import flag, nanos, number, text
 
 
 class Ended(NamedTuple):
@@ -30,63 +31,36 @@ class RootEnded(NamedTuple):
 def ended(record: Record) -> Ended:
     """Raises ProtocolError."""
     took, failed = _values(record, 2)
-    return Ended(_nanos(took), _text(failed))
+    return Ended(nanos(took), text(failed))
 
 
 def root_ended(record: Record) -> RootEnded:
     """Raises ProtocolError."""
     took, failed, drawn, began, flow = _values(record, 5)
     if began is None or flow is None:  # the budget has left out the probe that begins the flow
-        return RootEnded(_nanos(took), _text(failed), _flag(drawn), None, None)
-    return RootEnded(_nanos(took), _text(failed), _flag(drawn), _number(began), _number(flow))
+        return RootEnded(nanos(took), text(failed), flag(drawn), None, None)
+    return RootEnded(nanos(took), text(failed), flag(drawn), number(began), number(flow))
 
 
 def task_ran(record: Record) -> tuple[int, Run]:
     """The number of the flow of a root call, and a task that another thread ran for it. Raises ProtocolError."""
-    flow, number, by, tid, thread, handed, began, end, running = _values(record, 9)
+    flow, id_, by, tid, thread, handed, began, end, running = _values(record, 9)
     run = Run(
-        number=_number(number),
-        by=_number(by),
-        tid=_number(tid),
-        thread=_text(thread),
-        handed=_number(handed),
-        began=_number(began),
-        ended=_number(end),
-        running=_flag(running),
+        number=number(id_),
+        by=number(by),
+        tid=number(tid),
+        thread=text(thread),
+        handed=number(handed),
+        began=number(began),
+        ended=number(end),
+        running=flag(running),
     )
     if not (0 <= run.by < run.number and run.began <= run.ended):
         raise ProtocolError(f"task {run.number} of task {run.by}, from {run.began} to {run.ended}")
-    return _number(flow), run
+    return number(flow), run
 
 
 def _values(record: Record, count: int) -> tuple[Value, ...]:
     if len(record.values) != count:
         raise ProtocolError(f"{len(record.values)} values instead of {count}")
     return record.values
-
-
-def _number(value: Value) -> int:
-    if type(value) is not int:
-        raise ProtocolError(f"{type(value).__name__} instead of a number")
-    return value
-
-
-def _nanos(value: Value) -> int:
-    number = _number(value)
-    if number < 0:
-        raise ProtocolError(f"a duration of {number} ns")
-    return number
-
-
-def _flag(value: Value) -> bool:
-    if not isinstance(value, bool):
-        raise ProtocolError(f"{type(value).__name__} instead of true or false")
-    return value
-
-
-def _text(value: Value) -> str:
-    if isinstance(value, CutString):
-        return value.text
-    if value is not None and not isinstance(value, str):
-        raise ProtocolError(f"{type(value).__name__} instead of a text")
-    return value or ""

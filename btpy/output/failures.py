@@ -11,7 +11,7 @@ from btpy.wire.messages import ErrorKind
 
 def probe_error(error: ProbeError) -> Diagnostic:
     """A run-time error with its place in the script."""
-    text = _shorten(error.span.text)
+    text = _shorten(error.span.text) or error.probe
     message, label, help_ = _WORDS[error.kind]
     again = f" ({error.count} times)" if error.count > 1 else ""
     detail = f": {error.message}" if error.message and error.kind in _TOLD else ""

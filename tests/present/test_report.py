@@ -293,6 +293,12 @@ def test_every_kind_of_error_has_words() -> None:
         assert ("detail" in text) == (kind.name in with_detail)
 
 
+def test_an_error_of_a_whole_probe_names_the_probe() -> None:
+    span = Span(Source("a.bt", "A::b { }"), 0, 0)
+    text = render(probe_error(ProbeError("calls", ErrorKind.INTERNAL, span, 1, "a record that cannot be read")))
+    assert text.startswith("warning[internal]: `calls` failed: a record that cannot be read\n")
+
+
 def test_the_report_has_the_firings_of_probes_that_only_fill_maps() -> None:
     source = """
     fn note(string name) { @names[name] = count(); }

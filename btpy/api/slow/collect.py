@@ -9,16 +9,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from btpy.api.events import Event, EventMaker
 from btpy.api.session import Session
+from btpy.api.slow import reports
 from btpy.dataclass import dataclass
-from btpy.errors import BtpyError, TargetGone
+from btpy.errors import BtpyError, ProtocolError, TargetGone
 from btpy.events.aggregates import Stats
 from btpy.events.records import Record
 from btpy.events.request_tree import Node, tree_of
-from btpy.events.requests import Blocked, Part, Request, Run, Short
+from btpy.events.requests import Blocked, Part, Request, Run
 from btpy.output.writer import Clock
 
 PARTS = Path(__file__).parent / "parts"
@@ -26,7 +26,6 @@ PARTS = Path(__file__).parent / "parts"
 
 _BASE = ("requests",)
 _OPTIONAL = ("http_server", "jdbc", "pools", "locks", "http_client", "frameworks")
-_KINDS = ("sql", "http", "lock", "pool")
 
 MOST_PARTS = 1000
 """The largest number of parts of a request that are kept."""
@@ -34,6 +33,8 @@ _MOST_OPEN = 100_000
 """The largest number of parts of requests that have not ended."""
 _MOST_SAMPLES = 20_000
 """The largest number of samples that are kept for work of many threads."""
+_MOST_SETTLING = 10_000
+"""The largest number of requests that wait for the samples of their time."""
 _SETTLED = 1_000_000_000
 """ns after the end of a request until the samples of its time have arrived."""
 _SAMPLED_EVERY = 20_000_000
@@ -59,8 +60,8 @@ class Wanted:
 class Report:
     """``requests``: the number of requests; ``mean`` and ``slowest``: their durations. ``slow``: the number of requests
     over the threshold. ``trees``: the slowest requests, the slowest first. ``lost``: records that were lost on the way.
-    ``skipped``: hits of probes that the budget left out. ``failed``: the scripts that do not fit the JVM, with the
-    reason.
+    ``unreadable``: records whose values had wrong types. ``skipped``: hits of probes that the budget left out.
+    ``failed``: the scripts that do not fit the JVM, with the reason.
     """
 
     seconds: float
@@ -72,6 +73,7 @@ class Report:
     lost: int
     skipped: int
     failed: Mapping[str, str]
+    unreadable: int = 0
 
 
 def put_in(session: Session, selection: Wanted) -> Mapping[str, str]:
@@ -118,6 +120,15 @@ def _unit(pattern: str) -> str:
     )
 
 
+@dataclass(slots=True)
+class _OpenRequest:
+    """The reports about a request that has not ended. ``left_out``: the number of parts that were not kept."""
+
+    parts: list[Part]
+    runs: list[Run]
+    left_out: int = 0
+
+
 class Collector:
     """Collects the slowest requests from the events of the scripts. Memory is bounded: for ``top`` requests, and for
     the parts of requests that have not ended.
@@ -127,10 +138,8 @@ class Collector:
         self.slow = 0
         self._clock = clock
         self._top = top
-        self._parts: dict[int, list[Part]] = {}
-        self._left_out: dict[int, int] = {}
-        self._runs: dict[int, list[Event]] = {}
-        self._open = 0
+        self._open: dict[int, _OpenRequest] = {}
+        self._open_parts = 0
         self._blocked: deque[Blocked] = deque(maxlen=_MOST_SAMPLES)
         self._collected: deque[tuple[int, int]] = deque(
             maxlen=_MOST_SAMPLES
@@ -140,21 +149,23 @@ class Collector:
         self._number = 0
 
     def take(self, event: Event) -> None:
-        values = event.values
+        """Raises ProtocolError for an event with values of other types than the scripts emit."""
         match event.name:
             case "part":
-                self._part(event)
+                self._part(reports.flow_of(event), reports.part(event))
             case "run":
-                self._runs.setdefault(values["flow"], []).append(event)
+                self._run(reports.flow_of(event), reports.run(event, self._clock))
             case "request":
-                self._request(event)
+                self._request(reports.request(event, self._clock))
             case "fast":
-                self._forget(values["flow"])
+                self._forget(reports.flow_of(event))
             case "blocked":
-                self._blocked.append(_blocked(event))
+                self._blocked.append(reports.blocked(event))
             case "collected":
-                self._collected.append((event.nanos, values["took"]))
-        while self._settling and self._settling[0].end + _SETTLED < event.nanos:
+                self._collected.append((event.nanos, reports.collected(event)))
+        while self._settling and (
+            self._settling[0].end + _SETTLED < event.nanos or len(self._settling) > _MOST_SETTLING
+        ):
             self._settle(self._settling.popleft())
 
     def finish(self) -> list[Request]:
@@ -163,52 +174,51 @@ class Collector:
             self._settle(self._settling.popleft())
         return [request for _, _, request in sorted(self._slowest, reverse=True)]
 
-    def _part(self, event: Event) -> None:
-        values = event.values
-        flow = values["flow"]
-        parts = self._parts.setdefault(flow, [])
-        if len(parts) >= MOST_PARTS:
-            self._left_out[flow] = self._left_out.get(flow, 0) + 1
+    def _part(self, flow: int, part: Part) -> None:
+        open_request = self._opened(flow)
+        if len(open_request.parts) >= MOST_PARTS:
+            open_request.left_out += 1
             return
-        kind, what, site, failed = (str(values[name] or "") for name in ("kind", "what", "site", "failed"))
-        start = event.nanos - values["took"]
-        parts.append(Part(kind, what, site, failed, event.tid, event.thread, start, event.nanos))
-        self._open += 1
-        if self._open > _MOST_OPEN:
-            self._forget(next(iter(self._parts)))  # the oldest
+        open_request.parts.append(part)
+        self._count()
 
-    def _forget(self, flow: int) -> list[Part]:
-        parts = self._parts.pop(flow, [])
-        self._open -= len(parts)
-        self._left_out.pop(flow, None)
-        self._runs.pop(flow, None)
-        return parts
+    def _run(self, flow: int, run: Run) -> None:
+        runs = self._opened(flow).runs
+        if len(runs) < MOST_PARTS:
+            runs.append(run)
+            self._count()
 
-    def _request(self, event: Event) -> None:
+    def _opened(self, flow: int) -> _OpenRequest:
+        open_request = self._open.get(flow)
+        if open_request is None:
+            open_request = self._open[flow] = _OpenRequest([], [])
+        return open_request
+
+    def _count(self) -> None:
+        self._open_parts += 1
+        if self._open_parts > _MOST_OPEN:
+            self._forget(next(iter(self._open)))  # the oldest
+
+    def _forget(self, flow: int) -> _OpenRequest:
+        open_request = self._open.pop(flow, None)
+        if open_request is None:
+            return _OpenRequest([], [])
+        self._open_parts -= len(open_request.parts) + len(open_request.runs)
+        return open_request
+
+    def _request(self, ended: reports.SlowRequest) -> None:
         self.slow += 1
-        values = event.values
-        flow, start = values["flow"], self._clock.wall(values["began"])
-        runs = tuple(_run(run.values, self._clock) for run in self._runs.pop(flow, []))
-        left_out = self._left_out.get(flow, 0)
-        parts = tuple(self._forget(flow))
-        if len(self._slowest) >= self._top and values["took"] <= self._slowest[0][0]:
+        if ended.request is None:
             return
-        short = tuple(
-            Short(kind, values[f"{kind}_n"], values[f"{kind}_ns"] or 0) for kind in _KINDS if values[f"{kind}_n"]
-        )
+        open_request = self._forget(ended.request.flow)
+        if len(self._slowest) >= self._top and ended.took <= self._slowest[0][0]:
+            return
         self._settling.append(
-            Request(
-                flow=flow,
-                what=str(values["what"]),
-                result=str(values["result"] or ""),
-                tid=values["tid"],
-                thread=str(values["worker"] or ""),
-                start=start,
-                end=start + values["took"],
-                parts=parts,
-                runs=runs,
-                short=short,
-                left_out=left_out,
+            replace(
+                ended.request,
+                parts=tuple(open_request.parts),
+                runs=tuple(open_request.runs),
+                left_out=open_request.left_out,
             )
         )
 
@@ -232,34 +242,6 @@ class Collector:
             heapq.heappushpop(self._slowest, entry)
 
 
-def _run(values: Mapping[str, Any], clock: Clock) -> Run:
-    return Run(
-        number=values["number"],
-        by=values["by"],
-        tid=values["tid"],
-        thread=str(values["worker"] or ""),
-        handed=clock.wall(values["handed"]),
-        began=clock.wall(values["began"]),
-        ended=clock.wall(values["ended"]),
-        running=values["running"],
-    )
-
-
-def _blocked(event: Event) -> Blocked:
-    values = event.values
-    return Blocked(
-        nanos=event.nanos,
-        tid=values["tid"],
-        lock=values["lock"],
-        id=values["id"],
-        site=str(values["site"] or ""),
-        owner=str(values["owner"] or ""),
-        owner_site=str(values["owner_site"] or ""),
-        waited=values["waited"],
-        sampled=values["sampled"],
-    )
-
-
 def watch(
     session: Session,
     selection: Wanted,
@@ -278,12 +260,17 @@ def watch(
     collector = Collector(selection.top, session.context.clock)
     maker = EventMaker(session.context, session.target.pid)
     began = time.monotonic()
+    unreadable = 0
     with contextlib.closing(session.items(most=_MOST_WAITING)) as reader, contextlib.suppress(TargetGone):
 
         def take(deadline: float) -> None:
+            nonlocal unreadable
             for item in reader.take_all(deadline):
                 if isinstance(item, Record):
-                    collector.take(maker.record(item))
+                    try:
+                        collector.take(maker.record(item))
+                    except ProtocolError:
+                        unreadable += 1
 
         while not is_stopped() and not session.ended and (seconds is None or time.monotonic() - began < seconds):
             take(time.monotonic() + _STEP)
@@ -302,4 +289,5 @@ def watch(
         lost=reader.dropped + sum(account.dropped for account in accounts),
         skipped=sum(account.skipped for account in accounts),
         failed=failures,
+        unreadable=unreadable,
     )
