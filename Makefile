@@ -7,7 +7,7 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt
 # The tests start thousands of processes; without this, some environments make each compile all modules of btpy again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check lint style types layers unused proof bench bench-check docs man pictures setup release compiled image audit locks jdk tools artifacts collector clean
+.PHONY: demo test check lint style types layers unused proof bench bench-check docs man outputs pictures setup release compiled image audit locks jdk tools artifacts collector clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
@@ -71,6 +71,11 @@ man: $(VENV)/.installed
 	$(BIN)/python docs/build_commands.py
 	$(BIN)/python docs/build_libraries.py
 	$(BIN)/python docs/build_parquet.py
+
+# Runs each library on its test program, and puts what it prints into its first comment: three minutes.
+outputs: $(VENV)/.installed artifacts
+	$(BIN)/python docs/build_outputs.py
+	$(BIN)/python docs/build_libraries.py
 
 pictures: $(VENV)/.installed tools
 	$(BIN)/python docs/build_pictures.py

@@ -18,6 +18,7 @@ _WIDTH = 100
 _HEAD = """# Libraries
 
 <!-- Written by docs/build_libraries.py from the first comments of probes/*.bt: do not edit -->
+<!-- docs/build_outputs.py runs the libraries, and puts their output into these comments -->
 
 For everybody with a service that is slow, fails or hangs. The page lists the libraries that btpy
 ships, each with its output on a test program. `btpy PID NAME` runs a library, `btpy lib list PID`

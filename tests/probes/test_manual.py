@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from btpy.cli import run, run_script
@@ -14,6 +16,7 @@ from btpy.lang.syntax import nodes
 from btpy.lang.syntax.parser import parse
 from btpy.model.source import Source
 from docs.build_libraries import PAGE, page
+from docs.build_outputs import WORKLOADS, output
 
 LIBRARIES = [library for library in Libraries().all() if library.name.startswith("btpy.")]
 libraries = pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
@@ -51,6 +54,21 @@ def test_the_scripts_of_a_header_compile(library: Library) -> None:
 def test_the_samples_in_a_header_fit_a_terminal(library: Library) -> None:
     (sample,) = [lines for lines in indented(library) if lines[0].startswith("$")] or [[]]
     assert max(map(len, sample), default=0) < 80
+
+
+def test_the_generator_makes_the_output_of_each_library_that_shows_one() -> None:
+    shown = {library.name.removeprefix("btpy.") for library in LIBRARIES if "\n//     $ btpy" in source(library).text}
+    assert shown == WORKLOADS.keys()
+
+
+def test_the_output_in_a_header_is_what_the_library_prints() -> None:
+    (library,) = [library for library in LIBRARIES if library.name == "btpy.dns"]
+    assert shape(output("dns")) == shape(indented(library)[0])
+
+
+def shape(lines: list[str]) -> set[tuple[str, ...]]:
+    """The words of each line, without durations."""
+    return {tuple(re.sub(r"^[\d.]+(ns|us|ms|s)$", "…", word) for word in line.split()) for line in lines}
 
 
 @libraries
