@@ -1,33 +1,30 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.jdks import MAJORS
-from tests.runtime.harness import Outcome, compile_runtime, driven
+from tests.runtime.harness import Outcome, compile_runtime, drive
+from tests.shared import made_once
 
 
 @pytest.fixture(scope="session")
 def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("runtime")
-    compile_runtime(target)
-    return target
+    return made_once(tmp_path_factory, "runtime", compile_runtime)
 
 
 @pytest.fixture(scope="session")
-def outcomes(classes: Path) -> Iterator[Callable[[int], Outcome]]:
+def outcomes(classes: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Outcome]:
     """Runs the driver once on each Java version; the tests read the results of different scenarios."""
-    with ExitStack() as stack:
 
-        @cache
-        def outcome_of(jdk: int) -> Outcome:
-            return stack.enter_context(driven(classes, jdk))
+    @cache
+    def outcome_of(jdk: int) -> Outcome:
+        return Outcome.of(made_once(tmp_path_factory, f"driver{jdk}", lambda directory: drive(classes, jdk, directory)))
 
-        yield outcome_of
+    return outcome_of
 
 
 @pytest.fixture(scope="session", params=MAJORS, ids=[f"jdk{major}" for major in MAJORS])

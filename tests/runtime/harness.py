@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import struct
 import subprocess
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +17,8 @@ from tests.jdks import java, javac_command
 
 ROOT = Path(__file__).parent.parent.parent / "agent-java" / "src"
 RUNTIME_SOURCES = tuple(sorted(ROOT.glob("main/java/btpy/runtime/*.java")))
+FACTS = "facts"
+"""The file with what the driver prints."""
 EXPORT = ("--add-exports", "java.base/jdk.internal.misc=ALL-UNNAMED")
 
 
@@ -35,6 +34,11 @@ class Outcome:
 
     directory: Path
     facts: dict[tuple[str, str], str]
+
+    @staticmethod
+    def of(directory: Path) -> Outcome:
+        lines = (line.split(" ", 2) for line in (directory / FACTS).read_text(encoding="utf-8").splitlines())
+        return Outcome(directory, {(scenario, key): value for scenario, key, value in lines})
 
     def fact(self, scenario: str, key: str) -> str:
         return self.facts[scenario, key]
@@ -99,26 +103,22 @@ def _string(data: bytes, at: int) -> tuple[str, int]:
     return data[at + 4 : at + 4 + size].decode("utf-8", "surrogatepass"), at + 4 + size
 
 
-@contextmanager
-def driven(classes: Path, major: int, *scenarios: str) -> Iterator[Outcome]:
-    """Run the scenarios of these names; without names, run all of them."""
-    with tempfile.TemporaryDirectory() as directory:
-        command = [
-            str(java(major)),
-            "-Xmx256m",
-            f"-Xbootclasspath/a:{classes}",
-            *EXPORT,
-            "-Xverify:all",
-            "-XX:-UsePerfData",
-        ]
-        result = subprocess.run(
-            [*command, "btpy.runtime.RuntimeDriver", directory, *scenarios],
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert result.returncode == 0, result.stderr
-        lines = (line.split(" ", 2) for line in result.stdout.splitlines())
-        facts = {(scenario, key): value for scenario, key, value in lines}
-        assert ("done", "all") in facts, result.stderr
-        yield Outcome(Path(directory), facts)
+def drive(classes: Path, major: int, directory: Path, *scenarios: str) -> None:
+    """Runs the scenarios of these names; without names, all of them. Their files are in ``directory`` afterwards."""
+    command = [
+        str(java(major)),
+        "-Xmx256m",
+        f"-Xbootclasspath/a:{classes}",
+        *EXPORT,
+        "-Xverify:all",
+        "-XX:-UsePerfData",
+    ]
+    result = subprocess.run(
+        [*command, "btpy.runtime.RuntimeDriver", str(directory), *scenarios],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "done all" in result.stdout, result.stderr
+    (directory / FACTS).write_text(result.stdout, encoding="utf-8")
