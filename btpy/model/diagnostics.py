@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from enum import Enum
+from functools import lru_cache
 
 from btpy.dataclass import dataclass
 from btpy.model.source import Source, Span
@@ -87,11 +88,15 @@ def nearest(name: str, candidates: Iterable[str], limit: int = 3) -> list[str]:
     """
     candidates = list(candidates)
     reach = max(1, len(name) // 3)
+    lower = name.lower()
     ranked: list[tuple[int, float, str]] = []
     for candidate in candidates:
         if candidate == name or abs(len(candidate) - len(name)) > reach:
             continue
-        distance = edit_distance(name.lower(), candidate.lower())
+        other = candidate.lower()
+        if sum([char not in other for char in lower]) > reach:  # each such letter is an edit
+            continue
+        distance = edit_distance(lower, other)
         if distance <= reach and distance < len(name):
             ranked.append((distance, -SequenceMatcher(None, name, candidate).ratio(), candidate))
     if not ranked:
@@ -112,7 +117,7 @@ def _likeness(name: str, candidate: str, least: int) -> int | None:
     smallest length of a common beginning.
     """
     plain, other = name.lstrip("$@").lower(), candidate.lstrip("$@").lower()
-    words, others = ([word.lower() for word in _WORD_OF_NAME.findall(identifier)] for identifier in (name, candidate))
+    words, others = _words(name), _words(candidate)
     if not words or not others or (name[:1] in "$@") != (candidate[:1] in "$@"):
         return None
     if others[: len(words)] == words:
@@ -126,6 +131,11 @@ def _likeness(name: str, candidate: str, least: int) -> int | None:
     if len(other) >= _LETTERS_OF_A_PART and set(others) < set(words):
         return 3
     return None
+
+
+@lru_cache(maxsize=1024)
+def _words(name: str) -> tuple[str, ...]:
+    return tuple([word.lower() for word in _WORD_OF_NAME.findall(name)])
 
 
 def edit_distance(left: str, right: str) -> int:
