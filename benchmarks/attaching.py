@@ -1,6 +1,6 @@
 """The cost of large attaches: ten thousand methods of a server under load, and a narrow probe for many classes.
 
-    python benchmarks/attaching.py [--quick] [--jdk 17] [--stdout] [server] [calm] [narrow]
+    python benchmarks/attaching.py [--quick] [--jdk 17] [--stdout] [server] [calm] [narrow] [client]
 
 server  WireMock answers requests; ten thousand methods of its loaded classes get two counters each, and are put back.
         In the same JVM, a test agent retransforms the same classes in three ways. It leaves them unchanged, which is
@@ -8,6 +8,7 @@ server  WireMock answers requests; ten thousand methods of its loaded classes ge
         tracers that weave in the JVM. The order changes from JVM to JVM.
 calm    The same with fewer requests, which leave the machine most of its time.
 narrow  `**` with a narrow operation, on a JVM with twenty thousand classes.
+client  The part of btpy's processor time for the ten thousand methods that a cache of class files' contents could save.
 
 A ratio compares figures of one run. The benchmark writes its section of RESULTS.md.
 """
@@ -24,6 +25,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,11 +35,13 @@ sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from te
 from benchmarks import commandline, results  # noqa: E402
 from benchmarks.run import Sample  # noqa: E402
 from benchmarks.weaving import ASM  # noqa: E402
+from btpy.classfile.reader import ClassFile  # noqa: E402
 from btpy.cli.script import compile_source, read_source  # noqa: E402
 from btpy.engine.deployer import Deployment  # noqa: E402
 from btpy.engine.session import Session  # noqa: E402
 from btpy.engine.target import Limits  # noqa: E402
 from btpy.lang.program import Program  # noqa: E402
+from btpy.plan.planner import PlannedClass, Planner  # noqa: E402
 from tests.jdks import compiled, java, javac  # noqa: E402
 from tests.maven import WIREMOCK, artifact  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
@@ -441,6 +445,64 @@ def narrow_report(result: Narrow) -> list[str]:
     ]
 
 
+@dataclass(frozen=True)
+class Client:
+    """The processor time of btpy, in seconds. ``whole``: the attach; ``reading`` and ``planning``: the parts in which
+    class files are read, and methods chosen. ``vain``: both, for the classes in which nothing is woven."""
+
+    classes: int
+    in_vain: int
+    whole: Sample
+    reading: Sample
+    planning: Sample
+    vain: Sample
+
+
+def client(jdk: int, effort: Effort) -> Client:
+    program = counting(SERVER_CLASSES, SERVER_METHODS)
+    planner = Planner(program)
+
+    def read(contents: Sequence[bytes]) -> list[ClassFile]:
+        return [ClassFile.parse(content) for content in contents]
+
+    def plan(files: Sequence[ClassFile]) -> list[PlannedClass]:
+        return [planner.plan_class(file, in_jdk=False, ancestors=frozenset()) for file in files]
+
+    with tempfile.TemporaryDirectory() as scratch, _server(jdk, Path(scratch) / "stops", effort, CALM) as jvm:
+        whole, reading, planning, vain = [], [], [], []
+        for _ in range(effort.attaches):
+            with Session.attach(jvm.pid) as session:
+                seconds, _ = _processor_time(partial(session.deployer.load, program))
+                whole.append(seconds)
+                session.departure.detach()
+            with Session.attach(jvm.pid) as session:
+                matches = session.deployer.match(program).classes
+            contents = [class_.file.data for class_ in matches if class_.file is not None]
+            seconds, files = _processor_time(partial(read, contents))
+            reading.append(seconds)
+            seconds, plans = _processor_time(partial(plan, files))
+            planning.append(seconds)
+            unused = [file.data for file, planned in zip(files, plans, strict=True) if not planned.methods]
+            vain.append(_processor_time(partial(plan, read(unused)))[0] + _processor_time(partial(read, unused))[0])
+        return Client(len(contents), len(unused), *(Sample(tuple(parts)) for parts in (whole, reading, planning, vain)))
+
+
+def _processor_time(work: Callable[[], T]) -> tuple[float, T]:
+    begin = time.process_time()
+    result = work()
+    return time.process_time() - begin, result
+
+
+def client_report(result: Client) -> list[str]:
+    return [
+        f"**The processor time of btpy.** An attach to the ten thousand methods takes {result.whole} s. Of that,"
+        f" {result.reading} s are for reading {result.classes:,} class files, and {result.planning} s for choosing"
+        f" their methods. In {result.in_vain:,} of the classes nothing is woven: reading and planning take"
+        f" {result.vain} s for these. A cache of what class files contain could save this last part, because a class"
+        " must be read to be woven."
+    ]
+
+
 def report(parts: Sequence[str], jdk: int, effort: Effort, command: str) -> str:
     texts = []
     if "server" in parts:
@@ -449,11 +511,13 @@ def report(parts: Sequence[str], jdk: int, effort: Effort, command: str) -> str:
         texts.append(server_report("A server with little to do", servers(jdk, effort, CALM)))
     if "narrow" in parts:
         texts.append(narrow_report(narrow(jdk, effort)))
+    if "client" in parts:
+        texts.append(client_report(client(jdk, effort)))
     head = f"{results.origin(command, java(jdk))}\n\nMedians with lower and upper quartile."
     return "\n\n".join([head, *("\n".join(lines) for lines in texts)])
 
 
-PARTS = ("server", "calm", "narrow")
+PARTS = ("server", "calm", "narrow", "client")
 
 
 def main() -> None:
