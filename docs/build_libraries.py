@@ -22,7 +22,9 @@ _HEAD = """# Libraries
 
 For everybody with a service that is slow, fails or hangs. The page lists the libraries that btpy
 ships, each with its output on a test program. `btpy PID NAME` runs a library, `btpy lib list PID`
-says which libraries apply to a JVM, and `btpy help NAME` prints what stands here.
+says which libraries apply to a JVM, and `btpy help NAME` prints what stands here. The outputs were
+made with `--budget off`, because the programs do all their work at once; long outputs and lines are
+cut.
 """
 _NOT_RUN = "<!-- not run: output on a program of tests/probes -->"
 

@@ -161,7 +161,7 @@ def check(path: str, tree: Tree) -> None:
             first, second = long_ones(tree, "task", 31)
             longer = second["critical_ms"] + second["children"][0]["critical_ms"]
             assert longer >= 71
-            assert first["critical_ms"] < longer / 2  # none, unless a busy machine starts the second task late
+            assert first["critical_ms"] < longer  # test_tree has exact times; here the second task may start late
         case "/nested":
             (outer,) = long_ones(tree, "task", 66)
             (inner,) = long_ones(outer, "task", 43)

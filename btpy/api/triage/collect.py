@@ -13,7 +13,7 @@ from btpy.api.libraries import PACKAGED, Libraries, Library
 from btpy.api.maps import MapView
 from btpy.api.session import Session
 from btpy.api.triage.judge import findings
-from btpy.api.triage.measurements import Key, Measurements, Total
+from btpy.api.triage.measurements import Key, Measurements, Total, figure_of, total_of
 from btpy.api.triage.report import Report, times
 from btpy.api.triage.scheduling import scheduling_of
 from btpy.api.triage.service import describe
@@ -131,14 +131,14 @@ def measure(session: Session, looks: Looks, seconds: float, is_stopped: Callable
         name = title.removeprefix("@")
         view = session.maps[title]
         if name in _FIGURES:
-            figures[name] = float(view.value or 0)
+            figures[name] = figure_of(view.value)
         elif name in _GROWTHS:
             figures[_GROWTHS[name]] = _growth(view)
         elif title in _OF_LIBRARIES and view.skips is None:
-            maps[_OF_LIBRARIES[title]] = {_key(key): _total(value, 1.0) for key, value in view.items()}
+            maps[_OF_LIBRARIES[title]] = {_key(key): total_of(value, 1.0) for key, value in view.items()}
         elif title.startswith("@"):  # the other maps belong to libraries
             scale = _scale(view, seconds) if view.kind in _OF_HITS else 1.0
-            maps[name] = {_key(key): _total(value, scale) for key, value in view.items() if _is_number(value)}
+            maps[name] = {_key(key): total_of(value, scale) for key, value in view.items() if _is_number(value)}
     return Measurements(seconds, maps, figures, looks.fitting)
 
 
@@ -152,7 +152,7 @@ def _scale(view: MapView, seconds: float) -> float:
 
 def _growth(view: MapView) -> float:
     value = view.value
-    return float((value.greatest or 0) - (value.least or 0)) if isinstance(value, Stats) else 0.0
+    return figure_of(value.greatest) - figure_of(value.least) if isinstance(value, Stats) else 0.0
 
 
 def _key(key: Any) -> Key:
@@ -160,13 +160,7 @@ def _key(key: Any) -> Key:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Stats | int | float)
-
-
-def _total(value: Any, scale: float) -> Total:
-    if isinstance(value, Stats):
-        return Total(round(value.n * scale), value.total * scale, float(value.greatest or 0))
-    return Total(round(value * scale))
+    return isinstance(value, Stats | int | float) and not isinstance(value, bool)
 
 
 def examine(

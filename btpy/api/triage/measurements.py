@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import field
 
 from btpy.dataclass import dataclass
+from btpy.errors import ProtocolError
+from btpy.events.aggregates import Stats
 
 Key = tuple[str, ...]
 
@@ -27,6 +30,23 @@ class Total:
 
 
 NOTHING = Total(0)
+
+
+def figure_of(value: object) -> float:
+    """A number of a map; null is 0. Raises ProtocolError for any other value, which a hostile JVM may send."""
+    if value is None:
+        return 0.0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ProtocolError(f"{value!r:.40} instead of a number")
+    return float(value)
+
+
+def total_of(value: Stats | float, scale: float) -> Total:
+    """``scale``: the factor for counts and sums. Raises ProtocolError for a value that is not finite."""
+    if isinstance(value, Stats):
+        count, total, longest = figure_of(value.n), figure_of(value.total), figure_of(value.greatest)
+        return Total(round(count * scale), total * scale, longest)
+    return Total(round(figure_of(value) * scale))
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,7 +245,7 @@ def _calls(measured: Measurements) -> Iterator[Finding]:
     key, retries = _most(measured.of("retries"))
     if retries.count:
         rate = measured.per_second(measured.all("retries"))
-        fact = f"HTTP calls to {key[0]} are repeated after a failure, at least {number(rate)} times a second"
+        fact = f"HTTP calls to {key[0]} are repeated after a failure, about {number(rate)} times a second"
         yield Finding.of(Kind.RETRIES, rate, fact, short(key[1]), "http_client --for 30s")
 
 
