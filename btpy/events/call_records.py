@@ -1,7 +1,11 @@
-"""Reads the records of ``btpy trace``. They come from another process, so a record may have any values."""
+"""Reads the records of ``btpy trace``, and the tasks that ``btpy slow`` reports, too.
+
+They come from another process, so a record may have any values.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from btpy.errors import ProtocolError
@@ -44,7 +48,13 @@ def root_ended(record: Record) -> RootEnded:
 
 def task_ran(record: Record) -> tuple[int, Run]:
     """The number of the flow of a root call, and a task that another thread ran for it. Raises ProtocolError."""
-    flow, id_, by, tid, thread, handed, began, end, running = _values(record, 9)
+    flow, *task = _values(record, 9)
+    return number(flow), run_of(task)
+
+
+def run_of(values: Sequence[object]) -> Run:
+    """The work of one thread, from its fields in their order. Raises ProtocolError."""
+    id_, by, tid, thread, handed, began, end, running = values
     run = Run(
         number=number(id_),
         by=number(by),
@@ -57,7 +67,7 @@ def task_ran(record: Record) -> tuple[int, Run]:
     )
     if not (0 <= run.by < run.number and run.began <= run.ended):
         raise ProtocolError(f"task {run.number} of task {run.by}, from {run.began} to {run.ended}")
-    return number(flow), run
+    return run
 
 
 def _values(record: Record, count: int) -> tuple[Value, ...]:

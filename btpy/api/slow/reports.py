@@ -5,12 +5,14 @@ Each function raises ProtocolError for values of another type than the script em
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from btpy.api.events import Event
 from btpy.errors import ProtocolError
+from btpy.events.call_records import run_of
 from btpy.events.requests import Blocked, Part, Request, Run, Short
-from btpy.events.typed_values import flag, nanos, number, text
+from btpy.events.typed_values import nanos, number, text
 from btpy.output.writer import Clock
 
 _KINDS = ("sql", "http", "lock", "pool")
@@ -36,20 +38,10 @@ def part(event: Event) -> Part:
 
 
 def run(event: Event, clock: Clock) -> Run:
-    values = event.values
-    task = Run(
-        number=number(values["number"]),
-        by=number(values["by"]),
-        tid=number(values["tid"]),
-        thread=text(values["worker"]),
-        handed=clock.wall(number(values["handed"])),
-        began=clock.wall(number(values["began"])),
-        ended=clock.wall(number(values["ended"])),
-        running=flag(values["running"]),
-    )
-    if not (0 <= task.by < task.number and task.began <= task.ended):
-        raise ProtocolError(f"run {task.number} of run {task.by}, from {task.began} to {task.ended}")
-    return task
+    names = ("number", "by", "tid", "worker", "handed", "began", "ended", "running")
+    task = run_of([event.values[name] for name in names])
+    handed, began, ended = (clock.wall(time) for time in (task.handed, task.began, task.ended))
+    return replace(task, handed=handed, began=began, ended=ended)
 
 
 def request(event: Event, clock: Clock) -> SlowRequest:
