@@ -51,10 +51,10 @@ def page() -> str:
 
 
 _ENVIRONMENT = {
-    "JAVA_HOME": "the Java runtime that btpy itself uses to attach; else that of java on PATH",
+    "JAVA_HOME": "the Java runtime of btpy demo and --attach jpype; else that of java on PATH",
     "BTPY_PATH": "directories of libraries, searched after those of -I",
     "BTPY_TRUST": "users, separated by commas, whose scripts and libraries are run as your own",
-    "BTPY_ATTACH": "auto, jpype or direct, as --attach",
+    "BTPY_ATTACH": "direct or jpype, as --attach",
     "BTPY_COLOR": "auto, always or never, as --color",
     "NO_COLOR": "no colours, whatever its value",
 }

@@ -26,7 +26,6 @@ from btpy.engine.session import Session
 from btpy.errors import AttachError, BtpyError
 from btpy.events.items import Records
 from btpy.jvm import attach, endings, launch, problems, processes
-from btpy.jvm.attach_choice import choose
 from btpy.jvm.connecting import Connecting
 from btpy.jvm.delegate import Delegate
 from btpy.jvm.jcmd import PATIENCE
@@ -92,7 +91,7 @@ _OTHER_AGENTS = {
 libraries."""
 
 
-def examine(target: str, method: AttachMethod = AttachMethod.AUTO) -> Iterator[Step]:
+def examine(target: str, method: AttachMethod = AttachMethod.DIRECT) -> Iterator[Step]:
     """The steps in the order of the test. After a failed step, all later steps are UNTESTED. ``method``: as for
     ``--attach``.
     """
@@ -287,12 +286,10 @@ class _Patient:
         return Step(name, Outcome.PASSED, f"{parent} can be written")
 
     def _own_java(self, name: str) -> Step:
-        choice = choose(self._process, self._method)
-        if choice.is_direct:
-            detail = f"not needed: btpy speaks the attach protocol itself there ({choice.reason})"
-            return Step(name, Outcome.PASSED, detail)
-        version = launch.feature_version(Path(choice.home)) or "?"
-        return Step(name, Outcome.PASSED, f"{choice.home} (Java {version})")
+        if self._method is AttachMethod.DIRECT:
+            return Step(name, Outcome.PASSED, "not needed: btpy speaks the attach protocol itself")
+        home = attach.attach_api_home(self._process)
+        return Step(name, Outcome.PASSED, f"{home} (Java {launch.feature_version(home) or '?'})")
 
     def _jar(self, name: str) -> Step:
         jar = attach.agent_jar()

@@ -75,7 +75,7 @@ def attach(
     limits: Limits | None = None,
     kept: int = KEPT,
     tap: Tap | None = None,
-    method: AttachMethod = AttachMethod.AUTO,
+    method: AttachMethod = AttachMethod.DIRECT,
 ) -> Session:
     """Attach to a running JVM: a pid; a part of the main class, the jar or ``-Dbtpy.name`` that only one JVM has;
     ``container/ID`` or ``pod/NAME``. Or continue an attach or a launch that was begun before.
@@ -103,7 +103,7 @@ def attach_pulled(
     *,
     limits: Limits | None = None,
     tap: Tap | None = None,
-    method: AttachMethod = AttachMethod.AUTO,
+    method: AttachMethod = AttachMethod.DIRECT,
 ) -> PulledSession:
     """Like :func:`attach`, for a caller that reads the messages of the target at its own pace. ``permissions``: the
     permissions of the program that the caller will load."""
@@ -163,7 +163,7 @@ def _attached(
     limits: Limits | None,
     tap: Tap | None,
     permissions: Permissions,
-    method: AttachMethod = AttachMethod.AUTO,
+    method: AttachMethod = AttachMethod.DIRECT,
 ) -> EngineSession:
     """Raises AttachError."""
     limits = replace(limits or Limits(), redact=permissions.redact, secret_names=permissions.secrets.names)

@@ -104,7 +104,7 @@ def show(
     method = attach_method(arguments)
     prepare(process, method)
     program = compile_source(source, arguments)
-    from btpy.api.session import attach_pulled  # while btpy's own JVM for the attach is starting
+    from btpy.api.session import attach_pulled  # while the process that attaches starts
 
     def listed(session: BaseSession, program: Program) -> tuple[Matching, tuple[ListedProbe, ...]]:
         attachments = [probe.attachment for probe in program.probes if isinstance(probe.attachment, MethodAttachment)]

@@ -26,7 +26,7 @@ M = TypeVar("M", bound=Measured)
 
 
 def chosen(arguments: Arguments) -> JvmProcess:
-    """The JVM that the arguments name. The Java that attaches to it begins to start. Raises AttachError."""
+    """The JVM that the arguments name. The process that attaches to it begins to start. Raises AttachError."""
     from btpy.api import jvms
     from btpy.api.attaching import prepare
 

@@ -365,7 +365,7 @@ class RunLoop:
 
 
 def _way(target: Reachable) -> str:
-    return f" {target.choice.description}" if isinstance(target, Connecting) else ""
+    return f" {target.way}" if isinstance(target, Connecting) else ""
 
 
 def recording_of(path: Path, pid: int) -> Path:

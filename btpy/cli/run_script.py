@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from btpy.cli.settings import (
 )
 from btpy.cli.timeline import TIMELINE, recorded
 from btpy.cli.unattended import KEEP, NAME, TTL, UNATTENDED
-from btpy.errors import UsageError
+from btpy.errors import BtpyError, UsageError
 
 if TYPE_CHECKING:
     from btpy.api.jvms import JvmProcess
@@ -173,7 +174,8 @@ def _run(arguments: Arguments, console: Console) -> int:
     if not arguments.switch("check") and not on_hosts:
         with timeline.step("load the modules of attaching"):
             from btpy.api.attaching import prepare
-        prepare(None, attach_method(arguments))  # its JVM starts while the modules of the language are loaded
+        process = None if several_meant else _found(arguments.positionals[0])
+        prepare(process, attach_method(arguments))  # its process starts while the modules of the language are loaded
     from btpy.api import jvms
     from btpy.cli.script import compile_source, read_script
 
@@ -195,6 +197,15 @@ def _run(arguments: Arguments, console: Console) -> int:
         return _list(source, jvms.find(arguments.positionals[0]), arguments, settings, console)
     watching = watching_of(source, arguments, settings, console)
     return start(lambda: compile_source(source, arguments), arguments, settings, console, watching=watching)
+
+
+def _found(name: str) -> JvmProcess | None:
+    """The JVM of that name. None if there is no such JVM, which :func:`start` reports after errors of the script."""
+    from btpy.api import jvms
+
+    with timeline.step("find the JVM"), contextlib.suppress(BtpyError):
+        return jvms.find(name)
+    return None
 
 
 def watching_of(source: Source, arguments: Arguments, settings: Settings, console: Console) -> Watching | None:
@@ -265,7 +276,7 @@ def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
         raise process.obstacle
     prepare(process, settings.attach)
     program = bounded(checked(compile_, console), settings)
-    from btpy.api.session import attach_pulled  # while btpy's own JVM for the attach is starting
+    from btpy.api.session import attach_pulled  # while the process that attaches starts
 
     with attach_pulled(process, program.permissions, method=settings.attach) as session:
         matching = session.scripts.match(program)
@@ -286,7 +297,7 @@ def trace(
     companion: Companion | None = None,
     watching: Watching | None = None,
 ) -> int:
-    """The exit code. ``compile_`` runs while btpy's own JVM is starting. Raises BtpyError."""
+    """The exit code. ``compile_`` runs while the process that attaches starts. Raises BtpyError."""
     from btpy.api.attaching import prepare
 
     if process.obstacle is not None:

@@ -25,9 +25,9 @@ LIMIT_OPTIONS = (
 RATE = Option(("--rate",), "show at most N events a second of each probe (200 on a terminal; 0: all)", "N")
 ATTACH = Option(
     ("--attach",),
-    "through Java's own API (jpype), directly without any Java (direct), or the way that fits (auto; -v says which)",
+    "directly, without Java (direct, the default), or through Java's own API (jpype)",
     "WAY",
-    choices=("auto", "jpype", "direct"),
+    choices=("direct", "jpype"),
 )
 ATTACH_VARIABLE = "BTPY_ATTACH"
 CONSOLE_OPTIONS = (
@@ -68,7 +68,7 @@ class Settings(NamedTuple):
     max_classes: int | None = None
     sample: str | None = None
     debug: frozenset[str] = frozenset()
-    attach: AttachMethod = AttachMethod.AUTO
+    attach: AttachMethod = AttachMethod.DIRECT
 
 
 def present(settings: Settings, arguments: Arguments, console: Console) -> None:
@@ -113,10 +113,10 @@ def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | No
 
 
 def attach_method(arguments: Arguments) -> AttachMethod:
-    """The value of ATTACH, else of ``BTPY_ATTACH``; AUTO for a command that starts its JVM. Raises UsageError."""
+    """The value of ATTACH, else of ``BTPY_ATTACH``; DIRECT for a command that starts its JVM. Raises UsageError."""
     if "attach" in arguments.given:
         return AttachMethod(arguments.text("attach"))
-    default = os.environ.get(ATTACH_VARIABLE) or "auto"
+    default = os.environ.get(ATTACH_VARIABLE) or "direct"
     if default not in ATTACH.choices:
         raise UsageError(f"{ATTACH_VARIABLE}={default}: it must be one of {', '.join(ATTACH.choices)}")
     return AttachMethod(default)

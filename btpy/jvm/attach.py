@@ -1,9 +1,8 @@
-"""Loading the agent into a running JVM, in one of two ways (:mod:`btpy.jvm.attach_choice`).
+"""Loading the agent into a running JVM, in one of two ways (:class:`~btpy.model.attach_method.AttachMethod`).
 
-For a JVM of this user with the same files, btpy uses the JVM Attach API (``com.sun.tools.attach``). The API needs Java,
-so a helper process (:mod:`btpy.jvm.attacher`) runs a small JVM through JPype. The helper is started early
-(:func:`prepare`), so that its JVM starts while this process reads the script. For any other JVM, and where there is no
-Java, a :class:`~btpy.jvm.delegate.Delegate` speaks HotSpot's attach protocol.
+A :class:`~btpy.jvm.delegate.Delegate` connects to the JVM, and btpy speaks HotSpot's attach protocol. If the user wants
+the JVM Attach API (``com.sun.tools.attach``), a helper process (:mod:`btpy.jvm.attacher`) runs a small JVM through
+JPype. Both processes are started early (:func:`prepare`), so that they start while this process reads the script.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ import re
 import socket
 import struct
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from btpy import children, timeline
 from btpy.errors import AttachError
 from btpy.jvm import attach_protocol, endings, heap, jcmd, launch, metaspace, problems, process_limits, processes
-from btpy.jvm.attach_choice import AttachChoice, choose
 from btpy.jvm.attach_protocol import LoadResult
 from btpy.jvm.delegate import Delegate
 from btpy.jvm.heap import Heap
@@ -33,9 +32,9 @@ from btpy.jvm.jcmd import Ask
 from btpy.jvm.process_limits import Limit
 from btpy.jvm.processes import JvmProcess
 from btpy.model.attach_method import AttachMethod
+from btpy.wire.channel import UNIX_SOCKETS_SINCE
 
 _ATTACHER = "btpy.jvm.attacher"
-_NO_JAVA = "BT510"
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
@@ -117,16 +116,55 @@ def _end(process: children.TextProcess) -> None:
 
 
 _attacher = _Attacher()
+_delegates: dict[tuple[int, int], Delegate] = {}  # started by prepare(), by pid and start of the JVM
 
 
-def prepare(process: JvmProcess | None, method: AttachMethod = AttachMethod.AUTO) -> None:
-    """Start the helper process, if an attach to that JVM will use it. ``process`` is None if the JVM is not known yet;
-    the Attach API can probably reach it. Does nothing if the helper runs already. If the helper cannot be started,
-    attaching reports the reason.
+def prepare(process: JvmProcess | None, method: AttachMethod = AttachMethod.DIRECT) -> None:
+    """Start the helper process of an attach to that JVM, if it does not run yet. ``process`` is None if the JVM is not
+    known yet. If the helper cannot be started, attaching reports the reason.
     """
-    with contextlib.suppress(AttachError):
-        if method is not AttachMethod.DIRECT and (process is None or not choose(process, method).is_direct):
+    if method is AttachMethod.JPYPE:
+        with contextlib.suppress(AttachError):
             _attacher.begin()
+    elif process is not None and process.obstacle is None and _key(process) not in _delegates:
+        _delegates[_key(process)] = _new_delegate(process)
+
+
+def delegate_of(process: JvmProcess) -> Delegate:
+    """The delegate that :func:`prepare` has started, or a new one. The caller closes it."""
+    return _delegates.pop(_key(process), None) or _new_delegate(process)
+
+
+def _key(process: JvmProcess) -> tuple[int, int]:
+    return process.pid, process.start_ticks
+
+
+def _new_delegate(process: JvmProcess) -> Delegate:
+    return Delegate(process, tcp=not has_unix_sockets(process))
+
+
+def has_unix_sockets(process: JvmProcess) -> bool:
+    """Whether an agent in that JVM can connect to a Unix socket (JEP 380). False if the version of Java is not
+    known."""
+    return (process.feature_version or 0) >= UNIX_SOCKETS_SINCE
+
+
+def attach_api_home(process: JvmProcess) -> Path:
+    """The Java runtime that runs the JVM Attach API. Raises AttachError if the API cannot reach the JVM (BT527), or if
+    there is no such runtime (BT510)."""
+    separation = process.separation or _network(process)
+    if separation:
+        raise problems.beyond_the_attach_api(process.pid, separation)
+    if find_spec("jpype") is None:
+        raise problems.no_jpype()
+    return launch.attach_home()
+
+
+def _network(process: JvmProcess) -> str:
+    """The reason why the agent cannot connect to a port of this process; empty if it can."""
+    if has_unix_sockets(process) or process.shares_network:
+        return ""
+    return f"it has a network namespace of its own, in which Java {process.feature_version or '?'} needs a port"
 
 
 def entrust(directory: Path) -> None:
@@ -137,17 +175,13 @@ def entrust(directory: Path) -> None:
 def attach(
     process: JvmProcess,
     options: str,
-    choice: AttachChoice,
-    *,
+    delegate: Delegate | None,
     allow: Collection[str] = (),
-    delegate: Delegate | None = None,
-    on_change: Callable[[AttachChoice], None] = lambda choice: None,
 ) -> None:
     """Load the agent into ``process`` with ``options``. Returns when the agent's entry point has returned.
 
-    ``allow``: capabilities, as for ``--allow``; ``delegate``: the delegate of a direct attach. If the Java runtime does
-    not start, and the user has not asked for the Attach API, ``on_change`` is called, and then the agent is loaded
-    directly.
+    ``delegate``: speaks to the JVM; None: the JVM Attach API loads the agent. ``allow``: capabilities, as for
+    ``--allow``.
 
     Raises AttachError with one of the codes of :mod:`btpy.jvm.problems`. This function can block as long as the
     target's JVM does not answer. Call it on a separate thread to limit the time.
@@ -159,7 +193,7 @@ def attach(
         with timeline.step("ask for the room in the JVM"):
             options += require_room(process, allow, delegate)
         with timeline.step("load the agent"):
-            result = _loaded(process, options, choice, delegate, on_change)
+            result = _loaded(process, options, delegate)
     except AttachError:
         if not processes.is_alive(process):
             raise problems.ended(process.pid, endings.likely_causes(process)) from None
@@ -185,35 +219,14 @@ def require_agent_permissions(process: JvmProcess) -> None:
         raise problems.security_manager(process.pid, process.security_manager, str(agent_jar()))
 
 
-def _loaded(
-    process: JvmProcess,
-    options: str,
-    choice: AttachChoice,
-    delegate: Delegate | None,
-    on_change: Callable[[AttachChoice], None],
-) -> LoadResult:
+def _loaded(process: JvmProcess, options: str, delegate: Delegate | None) -> LoadResult:
     """The answer of the JVM."""
     if delegate is not None:
-        return _loaded_by(delegate, process, options)
-    try:
-        return _loaded_by_java(process, options)
-    except AttachError as error:
-        if error.code != _NO_JAVA or choice.is_fixed:
-            raise
-        on_change(AttachChoice(True, str(error)))
-        with Delegate(process) as delegate:
-            return _loaded_by(delegate, process, options)
-
-
-def _loaded_by_java(process: JvmProcess, options: str) -> LoadResult:
+        return delegate.load(agent_jar(), options, copy=needs_copy(process))
     answer = _attacher.request(pid=str(process.pid), jar=str(agent_jar()), options=options)
     if answer["error"] is None:
         return attach_protocol.status_result(0)
     return _of_exception(process, answer["error"], answer["message"], answer["status"])
-
-
-def _loaded_by(delegate: Delegate, process: JvmProcess, options: str) -> LoadResult:
-    return delegate.load(agent_jar(), options, copy=needs_copy(process))
 
 
 def remove_stale_socket(process: JvmProcess) -> None:

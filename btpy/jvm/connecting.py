@@ -15,8 +15,6 @@ from types import TracebackType
 from btpy import timeline
 from btpy.errors import AttachError, BtpyError
 from btpy.jvm import attach, endings, peers, problems, processes
-from btpy.jvm.attach_choice import AttachChoice, choose, has_unix_sockets
-from btpy.jvm.delegate import Delegate
 from btpy.jvm.processes import JvmProcess
 from btpy.model.attach_method import AttachMethod
 from btpy.wire.channel import Listener
@@ -36,7 +34,7 @@ _BETWEEN_LOOKS = 0.25
 
 class Connecting:
     """An attach in progress, to a JvmProcess, a pid, or a name for :func:`btpy.jvm.processes.find`.
-    ``allow``: capabilities, as for ``--allow``; ``method``: as for ``--attach``. ``choice``: the chosen way.
+    ``allow``: capabilities, as for ``--allow``; ``method``: as for ``--attach``.
 
     Raises AttachError at once when the target is known to be out of reach. If the ``with`` block ends before the
     connection was taken, the attach is cancelled: an agent that connects later finds no client and leaves.
@@ -47,22 +45,23 @@ class Connecting:
         target: JvmProcess | int | str,
         *,
         allow: Collection[str] = (),
-        method: AttachMethod = AttachMethod.AUTO,
+        method: AttachMethod = AttachMethod.DIRECT,
     ) -> None:
         self.process = target if isinstance(target, JvmProcess) else processes.find(str(target))
         attach.require_permission(self.process)
         self._allow = allow
-        self.choice = choose(self.process, method)
-        is_tcp = not has_unix_sockets(self.process)
-        self._delegate = Delegate(self.process, tcp=is_tcp) if self.choice.is_direct else None
+        self._java_home = attach.attach_api_home(self.process) if method is AttachMethod.JPYPE else None
+        self._delegate = None if self._java_home else attach.delegate_of(self.process)
         if self._delegate is None:
             attach.prepare(self.process, method)
-            self._listener = Listener.tcp(peers.of_user(self.process.uid)) if is_tcp else Listener.unix()
+            has_unix_sockets = attach.has_unix_sockets(self.process)
+            self._listener = Listener.unix() if has_unix_sockets else Listener.tcp(peers.of_user(self.process.uid))
             if self._listener.directory is not None:
                 attach.entrust(self._listener.directory)
         else:
             try:
-                self._listener = self._delegate.listen()
+                with timeline.step("wait for the delegate"):
+                    self._listener = self._delegate.listen()
             except BaseException:
                 self._delegate.close()
                 raise
@@ -79,6 +78,11 @@ class Connecting:
         self._thread.join()
         if self._connected is not None:
             self._connected[0].close()
+
+    @property
+    def way(self) -> str:
+        """The way of the attach, after "attached"."""
+        return f"through JPype and Java at {self._java_home}" if self._java_home else "directly, without Java"
 
     @property
     def address(self) -> str:
@@ -130,22 +134,12 @@ class Connecting:
         finally:
             over.set()
 
-    def _change(self, choice: AttachChoice) -> None:
-        self.choice = choice
-
     def _load(self, loaded: threading.Event, over: threading.Event, failures: list[AttachError]) -> None:
         """Load the agent, then watch until ``over`` whether it can still connect."""
         process, listener = self.process, self._listener
         call_seconds = GUARDED_CALL_SECONDS if process.security_manager else CALL_SECONDS
         try:
-            attach.attach(
-                process,
-                listener.options,
-                self.choice,
-                allow=self._allow,
-                delegate=self._delegate,
-                on_change=self._change,
-            )
+            attach.attach(process, listener.options, self._delegate, self._allow)
             loaded.set()
             deadline = time.monotonic() + call_seconds
             while not over.wait(_BETWEEN_LOOKS):

@@ -1,9 +1,8 @@
 """A helper process that works for btpy inside of the target's file system (:mod:`btpy.jvm.target_side`).
 
-It is used if the target belongs to another user or sees other files (in a container, with a private /tmp, or in another
-user or network namespace). It is also used for any JVM if btpy has no Java runtime or the user does not want to use
-one. It needs no Java runtime, because the agent is loaded over HotSpot's attach protocol, on a connection that the
-delegate has made as the target's user.
+It has the rights of the target's user, and sees the files that the target sees (in a container, with a private /tmp, or
+in another user or network namespace). btpy loads the agent over HotSpot's attach protocol, on a connection that the
+delegate has made.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ _CLOSE_SECONDS = 0.5
 class Delegate:
     """``tcp``: the agent cannot connect to Unix sockets, so it gets a port in the target's network namespace.
 
-    Raises AttachError with the obstacle. The delegate ends when it is closed or when this process ends, and removes the
-    files that it made for the target.
+    The process starts at once. The first request waits until it has started, and raises AttachError with the obstacle.
+    The delegate ends when it is closed or when this process ends, and removes the files that it made for the target.
     """
 
     def __init__(self, process: JvmProcess, *, tcp: bool = False) -> None:
@@ -59,14 +58,8 @@ class Delegate:
                 children.helper("btpy.jvm.target_side", str(helper_socket.fileno()), json.dumps(target)),
                 descriptors=[helper_socket.fileno()],
             )
+        self._has_started = False
         self._port: tuple[socket.socket, str] | None = None
-        try:
-            answer, descriptor = self._answer()
-        except BaseException:
-            self.close()
-            raise
-        if descriptor is not None:
-            self._port = socket.socket(fileno=descriptor), answer["port"]
 
     def __enter__(self) -> Delegate:
         return self
@@ -90,6 +83,8 @@ class Delegate:
 
     def listen(self) -> Listener:
         """The address for the agent."""
+        with self._lock:
+            self._await_start()
         if self._port is not None:
             (server, number), self._port = self._port, None
             return Listener(
@@ -151,11 +146,20 @@ class Delegate:
 
     def _ask(self, *descriptors: int, **request: Any) -> tuple[dict[str, Any], int | None]:
         with self._lock:
+            self._await_start()
             try:
                 socket.send_fds(self._client, [json.dumps(request).encode()], descriptors)
             except OSError as error:
                 raise problems.delegate_ended(self._process.pid, error.strerror or str(error)) from None
             return self._answer()
+
+    def _await_start(self) -> None:
+        if self._has_started:
+            return
+        answer, descriptor = self._answer()
+        self._has_started = True
+        if descriptor is not None:
+            self._port = socket.socket(fileno=descriptor), answer["port"]
 
     def _answer(self) -> tuple[dict[str, Any], int | None]:
         try:

@@ -245,7 +245,7 @@ def no_jpype() -> AttachError:
     return AttachError(
         "the package jpype1 is not installed",
         code="BT510",
-        help=["pip install jpype1", "--attach direct needs neither that package nor Java"],
+        help=["pip install jpype1", "or leave out --attach jpype: btpy then needs neither that package nor Java"],
     )
 
 

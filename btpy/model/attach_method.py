@@ -6,10 +6,9 @@ from enum import Enum
 
 
 class AttachMethod(Enum):
-    """``JPYPE``: by the JVM Attach API, in a Java runtime of this machine. ``DIRECT``: by HotSpot's attach protocol, in
-    pure Python. ``AUTO``: by the Attach API if it can reach the JVM, else directly.
+    """``DIRECT``: by HotSpot's attach protocol, in Python. ``JPYPE``: by the JVM Attach API, in a Java runtime of this
+    machine.
     """
 
-    AUTO = "auto"
-    JPYPE = "jpype"
     DIRECT = "direct"
+    JPYPE = "jpype"

@@ -26,7 +26,7 @@ from tests.live.scripts import counted, waited
 from tests.maven import JACOCO_AGENT, artifact
 
 
-def failing(target: Any, method: AttachMethod = AttachMethod.AUTO) -> Step:
+def failing(target: Any, method: AttachMethod = AttachMethod.DIRECT) -> Step:
     """The one step that fails. The steps before it pass, and the steps after it are not tested."""
     steps = list(examine(str(target), method))
     outcomes = [step.outcome for step in steps]

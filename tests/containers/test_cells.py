@@ -20,7 +20,6 @@ import pytest
 from btpy import files
 from btpy.errors import AttachError
 from btpy.jvm import attach, processes, target_side
-from btpy.jvm.attach_choice import choose
 from btpy.jvm.delegate import Delegate
 from tests.containers.cells import (
     AS_NOBODY,
@@ -56,17 +55,6 @@ def test_a_jvm_with_a_tmp_of_its_own_is_traced(jdk: int) -> None:
     with cell(jdk, prefix=NEW_TMP) as target_cell:
         assert target_cell.process.in_container
         assert_traced(target_cell)
-        target_cell.assert_undisturbed()
-
-
-@pytest.mark.parametrize("java", [11, 17])
-def test_the_java_of_btpy_does_not_matter_in_a_side_car(java: int) -> None:
-    """Java 11 and 17.0.9 look for the attach socket in different places."""
-    require_to_run(*NEW_TMP)
-    with cell(25, prefix=NEW_TMP) as target_cell:
-        result = doctor(target_cell.process.pid, JAVA_HOME=str(java_home(java)))
-        assert result.returncode == 0, result.stdout
-        assert "not needed: btpy speaks the attach protocol itself there" in result.stdout
         target_cell.assert_undisturbed()
 
 
@@ -284,7 +272,7 @@ def test_a_jvm_that_is_stopped_during_the_attach_is_reported_and_no_file_stays_w
     with cell(17) as target_cell:
         os.kill(target_cell.process.pid, signal.SIGSTOP)
         with pytest.raises(AttachError) as caught:
-            attach.attach(target_cell.process, "socket=unix:/nowhere,secret=00", choose(target_cell.process))
+            attach.attach(target_cell.process, "socket=unix:/nowhere,secret=00", None)
         assert (caught.value.code, caught.value.help) == ("BT513", (f"kill -CONT {target_cell.process.pid}",))
         assert target_cell.left
         os.kill(target_cell.process.pid, signal.SIGCONT)

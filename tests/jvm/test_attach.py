@@ -24,10 +24,10 @@ from btpy.cli.main import main
 from btpy.engine.session import Session
 from btpy.errors import AttachError, TargetGone
 from btpy.jvm import attach, connecting, launch
-from btpy.jvm.attach_choice import AttachChoice, choose
 from btpy.jvm.connecting import Connecting
 from btpy.jvm.launching import Launching
 from btpy.jvm.processes import JvmProcess, describe, find, is_alive
+from btpy.model.attach_method import AttachMethod
 from btpy.wire.messages import Welcome
 from tests.jdks import all_jdks, all_jdks_and_8, java_home
 from tests.live.scripts import counted, counted_classes
@@ -58,9 +58,14 @@ def test_every_jdk_can_be_the_clients_own(jdk: int) -> None:
                 return [bool(mask >> (getattr(signal, name) - 1) & 1) for name in names]
             before = caught()
             from btpy.jvm import attach, processes
-            attach.prepare(processes.describe({target.pid}))
+            from btpy.model.attach_method import AttachMethod
+            attach.prepare(processes.describe({target.pid}), AttachMethod.JPYPE)
             from btpy.engine.session import Session
-            with Session.attach({target.pid}) as session:
+            from btpy.jvm.connecting import Connecting
+            with (
+                Connecting({target.pid}, method=AttachMethod.JPYPE) as connecting,
+                Session.connected(connecting) as session,
+            ):
                 receipt = session.departure.detach()
             print(json.dumps([before == caught(), receipt.clean, session.target.java_version]))
             """,
@@ -147,7 +152,7 @@ def test_messages_of_the_jvm_about_agents_are_recognised() -> None:
     with counted(25, "-XX:-EnableDynamicAgentLoading") as target:
         process = replace(describe(target.pid), obstacle=None)
         with pytest.raises(AttachError) as caught:
-            attach.attach(process, "socket=unix:/nowhere,secret=00", choose(process))
+            attach.attach(process, "socket=unix:/nowhere,secret=00", None)
         assert caught.value.code == "BT506"
 
 
@@ -164,7 +169,7 @@ def test_a_target_that_ended_meanwhile_is_said_to_have_ended(own_tmp: Path) -> N
 
 def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connecting, "CALL_SECONDS", 0.5)
-    monkeypatch.setattr(attach, "attach", lambda process, options, choice, **others: None)
+    monkeypatch.setattr(attach, "attach", lambda process, options, delegate, allow: None)
     with counted(17) as target:
         with pytest.raises(AttachError) as caught:
             Session.attach(target.pid)
@@ -174,7 +179,7 @@ def test_an_agent_that_does_not_call_back_is_named(monkeypatch: pytest.MonkeyPat
 def test_a_target_that_is_killed_before_its_agent_calls_is_said_to_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """btpy fails at once, and does not wait for the whole time of an attach."""
 
-    def kill(process: JvmProcess, options: str, choice: AttachChoice, **others: object) -> None:
+    def kill(process: JvmProcess, *others: object) -> None:
         os.kill(process.pid, signal.SIGKILL)
 
     monkeypatch.setattr(attach, "attach", kill)
@@ -260,7 +265,7 @@ def test_an_agent_that_is_cut_off_by_others_is_said_to_run_still() -> None:
 def test_a_target_that_is_stopped_while_it_is_attached_to_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     given_up = threading.Event()
 
-    def stop(process: JvmProcess, options: str, choice: AttachChoice, **others: object) -> None:
+    def stop(process: JvmProcess, *others: object) -> None:
         os.kill(process.pid, signal.SIGSTOP)
         given_up.wait()
 
@@ -275,30 +280,35 @@ def test_a_target_that_is_stopped_while_it_is_attached_to_is_said_to_be(monkeypa
 
 
 KILLED = """
-import time
+import sys, time
 from btpy.jvm import attach
-from btpy.engine.session import Session
-attach.wake = lambda process, *others: (print("attaching", flush=True), time.sleep(600))
-Session.attach({target})
+from btpy.jvm.connecting import Connecting
+from btpy.model.attach_method import AttachMethod
+attach.wake = lambda process, *others: time.sleep(600)
+print(Connecting(sys.argv[1], method=AttachMethod(sys.argv[2])).address, flush=True)
+time.sleep(600)
 """
 
 
-def test_a_client_that_is_killed_while_it_attaches_leaves_no_file(own_tmp: Path) -> None:
+@pytest.mark.parametrize("method", AttachMethod)
+def test_a_client_that_is_killed_while_it_attaches_leaves_no_file(method: AttachMethod, own_tmp: Path) -> None:
     with counted(17) as target:
         client = subprocess.Popen(
-            [sys.executable, "-c", KILLED.format(target=target.pid)],
+            [sys.executable, "-c", KILLED, str(target.pid), method.value],
             env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(own_tmp)},
             stdout=subprocess.PIPE,
+            text=True,
         )
         with client:
             assert client.stdout is not None
-            assert client.stdout.readline() == b"attaching\n"
-            assert list(own_tmp.glob("btpy-*/socket"))
+            socket_file = Path(client.stdout.readline().strip().removeprefix("unix:"))
+            assert socket_file.is_socket()
             client.kill()
         deadline = time.monotonic() + PATIENCE
-        while files := list(own_tmp.iterdir()):
-            assert time.monotonic() < deadline, files
+        while socket_file.parent.exists():
+            assert time.monotonic() < deadline
             time.sleep(0.02)
+        assert list(own_tmp.iterdir()) == []
 
 
 def test_a_missing_jar_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

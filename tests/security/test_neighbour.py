@@ -332,6 +332,7 @@ def test_a_delegate_that_its_user_has_stopped_is_not_waited_for(monkeypatch: pyt
     """The delegate runs as the user of the JVM, so this user may send it any signal."""
     monkeypatch.setattr("btpy.jvm.delegate.ANSWER_SECONDS", 0.5)
     with cell(17, prefix=AS_NOBODY, readable=True) as target_cell, Delegate(target_cell.process) as delegate:
+        delegate.listen().close()
         helper = delegate._child.pid
         subprocess.run([*AS_NOBODY, "kill", "-STOP", str(helper)], check=True)
         try:

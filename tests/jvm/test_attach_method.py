@@ -1,4 +1,4 @@
-"""The two ways into a JVM: the choice between them, and their requirements. The direct way needs no Java."""
+"""The two ways into a JVM: the choice between them, and their requirements. The default needs no Java."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from btpy.engine.session import Session
 from btpy.errors import AttachError, UsageError
 from btpy.events.aggregates import Count
 from btpy.jvm import attach, attach_protocol, launch
-from btpy.jvm.attach_choice import choose
 from btpy.jvm.connecting import Connecting
 from btpy.jvm.delegate import Delegate
 from btpy.jvm.processes import JvmProcess, describe
 from btpy.model.attach_method import AttachMethod
+from tests.cli.test_command import btpy as btpy_command
 from tests.jdks import all_jdks_and_8
 from tests.live.scripts import counted, program
 from tests.targets import Target
@@ -58,13 +58,10 @@ def assert_undisturbed(target: Target) -> None:
 
 
 @all_jdks_and_8
-def test_the_direct_way_starts_no_java_and_counts_the_same(jdk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_starts_no_java(jdk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attach, "_attacher", attach._Attacher())
     with counted(jdk) as target:
-        with (
-            Connecting(target.pid, method=AttachMethod.DIRECT) as connecting,
-            Session.connected(connecting) as session,
-        ):
+        with Connecting(target.pid) as connecting, Session.connected(connecting) as session:
             session.deployer.load(program("Counted::step { @n = count(); }"))
             target.send(f"call {CALLS}")
             target.wait_for("called")
@@ -72,13 +69,22 @@ def test_the_direct_way_starts_no_java_and_counts_the_same(jdk: int, monkeypatch
             assert content.entries == (((), Count(CALLS)),)
             assert session.departure.detach().clean
         assert attach._attacher._process is None
-        assert connecting.choice.description == "directly, without Java: --attach direct"
+        assert connecting.way == "directly, without Java"
         assert_undisturbed(target)
 
 
-def test_a_python_program_may_choose_the_way() -> None:
-    with counted(17) as target, btpy.attach(target.pid, method=btpy.AttachMethod.DIRECT) as session:
-        assert session.target.process.pid == target.pid
+@all_jdks_and_8
+def test_the_attach_api_loads_the_same_agent(jdk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program is one of btpy's Python API."""
+    monkeypatch.setattr(attach, "_attacher", attach._Attacher())
+    with counted(jdk) as target:
+        with btpy.attach(target.pid, method=btpy.AttachMethod.JPYPE) as session:
+            session.add("Counted::step { @n = count(); }")
+            target.send(f"call {CALLS}")
+            target.wait_for("called")
+            assert session.maps["n"].value == CALLS
+        assert attach._attacher._process is not None
+        assert_undisturbed(target)
 
 
 def test_everything_that_looks_into_a_jvm_works_without_any_java(tmp_path: Path) -> None:
@@ -86,7 +92,7 @@ def test_everything_that_looks_into_a_jvm_works_without_any_java(tmp_path: Path)
         pid = str(target.pid)
         trace_result = without_java(pid, "-v", "-e", "Counted::step @return { @n = count() }", "--for", "200ms")
         assert trace_result.returncode == 0, trace_result.stderr
-        assert "ms directly, without Java: btpy finds no Java runtime with the module jdk.attach" in trace_result.stderr
+        assert "ms directly, without Java\n" in trace_result.stderr
         examined = without_java("doctor", pid, "--json")
         steps = {step["step"]: step for step in map(json.loads, examined.stdout.splitlines())}
         assert examined.returncode == 0, examined.stdout
@@ -112,16 +118,13 @@ def test_the_environment_chooses_the_way_and_an_option_comes_first(monkeypatch: 
         result = without_java(*command)
         assert result.returncode == AttachError.exit_status
         assert "error[BT510]" in result.stderr
-        trace_result = without_java(*command, "--attach", "auto")
+        trace_result = without_java(*command, "--attach", "direct")
         assert trace_result.returncode == 0, trace_result.stderr
-        monkeypatch.setenv("BTPY_ATTACH", "direct")
-        trace_result = without_java(*command)
-        assert trace_result.returncode == 0, trace_result.stderr
-        assert "ms directly, without Java: --attach direct" in trace_result.stderr
+        assert "ms directly, without Java\n" in trace_result.stderr
         monkeypatch.setenv("BTPY_ATTACH", "dirct")
         mistaken = without_java(*command)
         assert mistaken.returncode == UsageError.exit_status
-        assert "BTPY_ATTACH=dirct: it must be one of auto, jpype, direct" in mistaken.stderr
+        assert "BTPY_ATTACH=dirct: it must be one of direct, jpype" in mistaken.stderr
         assert_undisturbed(target)
 
 
@@ -134,11 +137,10 @@ def test_a_command_that_cannot_do_without_java_names_it() -> None:
         assert_undisturbed(target)
 
 
-def test_the_attach_api_is_the_default_where_it_reaches_the_jvm() -> None:
+def test_a_run_names_the_java_runtime_of_the_attach_api() -> None:
     with counted(17) as target:
-        choice = choose(describe(target.pid))
-        assert (choice.is_direct, choice.home) == (False, str(launch.attach_home()))
-        assert choice.description == f"through JPype and Java at {launch.attach_home()}"
+        trace_result = btpy_command(target.pid, "-v", "--attach", "jpype", "-e", "Counted::step { }", "--for", "100ms")
+        assert f"ms through JPype and Java at {launch.attach_home()}\n" in trace_result.stderr
 
 
 @pytest.mark.parametrize(
@@ -150,12 +152,10 @@ def test_the_attach_api_is_the_default_where_it_reaches_the_jvm() -> None:
         ({"is_hidden": True}, "its namespaces are hidden"),
     ],
 )
-def test_a_jvm_out_of_reach_of_the_attach_api_is_reached_directly(changes: dict[str, Any], reason: str) -> None:
+def test_a_jvm_out_of_reach_of_the_attach_api_is_refused(changes: dict[str, Any], reason: str) -> None:
     process = replace(describe_this(), **changes)
-    assert choose(process).is_direct
-    assert choose(process).reason == reason
     with pytest.raises(AttachError) as caught:
-        choose(process, AttachMethod.JPYPE)
+        Connecting(process, method=AttachMethod.JPYPE)
     assert (caught.value.code, str(caught.value)) == (
         "BT527",
         f"the JVM Attach API cannot reach the JVM {process.pid}: {reason}",
@@ -167,8 +167,7 @@ def describe_this() -> JvmProcess:
         return describe(target.pid)
 
 
-def test_a_java_that_does_not_start_is_done_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """btpy attaches without Java, unless the user has asked for Java."""
+def test_a_java_runtime_that_does_not_start_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     library = tmp_path / "lib" / "server" / "libjvm.so"
     library.parent.mkdir(parents=True)
     library.write_bytes(b"no library")
@@ -176,12 +175,9 @@ def test_a_java_that_does_not_start_is_done_without(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setattr(attach, "_attacher", attach._Attacher())
     with counted(17) as target:
-        with Connecting(target.pid) as connecting, Session.connected(connecting) as session:
-            assert session.departure.detach().clean
-        assert connecting.choice.reason.startswith(f"the Java runtime {tmp_path} cannot be started: ")
         with (
             Connecting(target.pid, method=AttachMethod.JPYPE) as connecting,
-            pytest.raises(AttachError, match="cannot be started") as caught,
+            pytest.raises(AttachError, match=f"the Java runtime {tmp_path} cannot be started: ") as caught,
         ):
             connecting.take()
         assert caught.value.code == "BT510"
@@ -225,7 +221,7 @@ def test_a_long_path_of_the_jar_goes_by_version_2_and_by_a_copy_elsewhere(
     monkeypatch.setattr(Delegate, "_copied", copy_noted)
     with counted(jdk) as target:
         with (
-            Connecting(target.pid, method=AttachMethod.DIRECT) as connecting,
+            Connecting(target.pid) as connecting,
             Session.connected(connecting) as session,
         ):
             assert session.departure.detach().clean
