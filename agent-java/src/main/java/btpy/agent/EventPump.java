@@ -113,6 +113,19 @@ final class EventPump implements Runnable {
     }
 
     /**
+     * Waits at most {@code millis} until the messages that the former client has not got are kept and counted. Returns
+     * whether they are.
+     */
+    boolean awaitKept(long millis) {
+        if (!outbox.awaitTaken(millis)) {
+            return false;
+        }
+        synchronized (this) {
+            return !closed;
+        }
+    }
+
+    /**
      * Called for a new client, which does not know any stacks and threads, and has the initial credit of the protocol.
      */
     synchronized void resume() {
@@ -319,8 +332,11 @@ final class EventPump implements Runnable {
         }
     }
 
-    /** Keeps the messages that the client has not got, although the event thread has passed them on. */
-    private void keepUnsent() {
+    /**
+     * Keeps the messages that the client has not got, although the event thread has passed them on. The lock makes
+     * {@link #awaitKept} wait for the new count.
+     */
+    private synchronized void keepUnsent() {
         List<Frame> unsent = outbox.takeUnsent();
         if (!unsent.isEmpty()) {
             backlog.putBack(unsent);

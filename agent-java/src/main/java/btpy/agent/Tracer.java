@@ -202,7 +202,7 @@ final class Tracer implements Runnable {
                 return "the session is busy; try again";
             }
             prewoven.forget(); // the former client may have left without finishing its message
-            if (!outbox.awaitTaken(JOIN_MILLIS)) {
+            if (!events.awaitKept(JOIN_MILLIS)) {
                 return "the session is busy; try again";
             }
             Frame reply = new Frame(Frame.JOINED, storedDescription.length + 256);
