@@ -10,6 +10,7 @@ Azul's build of OpenJDK 8u252: it runs targets, but has no attach API for the cl
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import os
 import shutil
@@ -17,12 +18,14 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.compiler import Compiler
 
 MAJORS = (11, 17, 21, 25)
 all_jdks = pytest.mark.parametrize("jdk", MAJORS, ids=[f"jdk{major}" for major in MAJORS])
@@ -115,20 +118,30 @@ def javac() -> Path:
     return Path(compiler)
 
 
-def javac_command() -> list[str]:
-    """javac with flags for a short run: HotSpot's quick compiler and the serial collector save a third of the time."""
-    return [str(javac()), "-J-Xmx256m", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"]
+@functools.cache
+def _compiler() -> Compiler:
+    return Compiler(javac().resolve().with_name("java"))
+
+
+OF_THE_AGENT = ("-source", "8", "-target", "8", "-XDignore.symbol.file", "-nowarn")
+"""Options for :func:`compiled`, without a release: the agent uses classes of the JDK that ``--release`` hides."""
 
 
 def compiled(
-    sources: Sequence[Path], *, release: int = 11, classpath: Sequence[Path] = (), flags: Sequence[str] = ()
+    sources: Sequence[Path],
+    *,
+    release: int | None = 11,
+    classpath: Sequence[Path] = (),
+    flags: Sequence[str] = (),
+    uses: Iterable[Path] = (),
 ) -> Path:
     """The directory with the classes of ``sources``, compiled once for each content, compiler and options.
 
-    ``flags`` go to javac, after ``-g``. Raises subprocess.CalledProcessError; its stderr has javac's messages.
+    ``flags`` go to javac, after ``-g``. ``uses``: files of a source path in ``flags``; after a change of one of them
+    the sources are compiled again. Raises subprocess.CalledProcessError; its stderr has javac's messages.
     """
     key = hashlib.sha256(repr((str(javac()), release, [str(path) for path in classpath], list(flags))).encode())
-    for source in sorted(sources):
+    for source in (*sorted(sources), *sorted(uses)):
         key.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     name = key.hexdigest()[:32]
     out = cache() / "classes" / name
@@ -139,18 +152,11 @@ def compiled(
             out.parent.mkdir(exist_ok=True)
             directory = Path(tempfile.mkdtemp(dir=out.parent))
             try:
-                command = [
-                    *javac_command(),
-                    "--release",
-                    str(release),
-                    "-g",
-                    "-Xlint:-options",
-                    "-d",
-                    str(directory),
-                ]
+                options: list[str | Path] = ["--release", str(release)] if release else []
+                options += ["-g", "-Xlint:-options", "-d", directory]
                 if classpath:
-                    command += ["-cp", os.pathsep.join(map(str, classpath))]
-                subprocess.run([*command, *flags, *map(str, sources)], check=True)
+                    options += ["-cp", os.pathsep.join(str(path.absolute()) for path in classpath)]
+                _compiler().run([*options, *flags, *(source.absolute() for source in sources)])
                 directory.rename(out)
             finally:
                 shutil.rmtree(directory, ignore_errors=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
 from pathlib import Path
 
 from btpy.wire.messages import HandlerClass
-from tests.jdks import javac_command
+from tests.jdks import OF_THE_AGENT, compiled
 
 _ZEROS = b"0" * 40
 _SOURCES = Path(__file__).parents[2] / "agent-java" / "src" / "main" / "java"
@@ -20,19 +19,9 @@ def handler(directory: Path, body: str, inputs: str = "") -> HandlerClass:
         f"package btpy.handlers;\nimport btpy.runtime.*;\npublic final class {source.stem} {{\n"
         f"    public static void fire(int site{inputs}) {{\n{body}\n    }}\n}}\n"
     )
-    command = [
-        *javac_command(),
-        "-g:none",
-        "-source",
-        "8",
-        "-target",
-        "8",
-        "-nowarn",
-        "-Xlint:-options",
-        "-implicit:none",
-    ]
-    subprocess.run([*command, "-sourcepath", str(_SOURCES), "-d", str(directory), str(source)], check=True)
-    return named(directory.joinpath("btpy", "handlers", f"{source.stem}.class").read_bytes())
+    flags = ["-g:none", *OF_THE_AGENT, "-implicit:none", "-sourcepath", str(_SOURCES)]
+    classes = compiled([source], release=None, flags=flags, uses=_SOURCES.glob("btpy/runtime/*.java"))
+    return named(classes.joinpath("btpy", "handlers", f"{source.stem}.class").read_bytes())
 
 
 def named(zeroed: bytes) -> HandlerClass:

@@ -9,19 +9,17 @@ from random import Random
 
 import pytest
 
-from tests.jdks import java, javac_command
+from tests.jdks import compiled, java
 
 BUDGET_MS = 20
 CLASSES = 10_007
 
 
 @pytest.fixture(scope="module")
-def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("batches")
+def classes() -> Path:
     agent = Path(__file__).parents[2] / "agent-java/src/main/java/btpy/agent/BatchSize.java"
     driver = Path(__file__).parent / "java" / "BatchSizes.java"
-    subprocess.run([*javac_command(), "--release", "11", "-d", str(out), str(agent), str(driver)], check=True)
-    return out
+    return compiled([agent, driver])
 
 
 def batches(

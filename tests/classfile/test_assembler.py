@@ -15,7 +15,7 @@ from btpy.classfile import opcodes as op
 from btpy.classfile.assembler import ClassBuilder, CodeBuilder, Label, Tracking
 from btpy.classfile.jvms import ACC_ABSTRACT, ACC_FINAL, ACC_PRIVATE, ACC_PUBLIC, ACC_STATIC, ACC_SUPER
 from btpy.errors import ClassFileError
-from tests.jdks import all_jdks, java, javac_command
+from tests.jdks import all_jdks, compiled, java
 
 STATIC = ACC_PUBLIC | ACC_STATIC
 
@@ -45,13 +45,9 @@ public class CallAll {
 
 @pytest.fixture(scope="module")
 def runner(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("runner")
-    source = directory / "CallAll.java"
+    source = tmp_path_factory.mktemp("runner") / "CallAll.java"
     source.write_text(_RUNNER)
-    subprocess.run(
-        [*javac_command(), "-source", "8", "-target", "8", "-Xlint:-options", source], check=True, timeout=120
-    )
-    return directory
+    return compiled([source], release=8)
 
 
 @pytest.fixture

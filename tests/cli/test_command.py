@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.jdks import javac_command
+from tests.jdks import compiled
 from tests.targets import target
 
 UNUSED_PID = str(2**22 + 1)  # above the greatest pid that Linux gives
@@ -153,8 +153,8 @@ def test_a_name_that_two_jvms_have_is_no_name(tmp_path: Path) -> None:
         "public class Twin { public static void main(String[] a) throws Exception"
         ' { System.out.println("ready"); System.in.read(); } }'
     )
-    subprocess.run([*javac_command(), "--release", "11", "-d", str(tmp_path), str(source)], check=True)
-    with target(17, "Twin", classpath=[tmp_path]) as one, target(17, "Twin", classpath=[tmp_path]) as other:
+    classpath = [compiled([source])]
+    with target(17, "Twin", classpath=classpath) as one, target(17, "Twin", classpath=classpath) as other:
         result = btpy("Twin", "-e", "A::b @entry {}")
         assert result.returncode == 3
         assert result.stderr.startswith("error[BT512]: 2 JVMs match 'Twin'")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import shutil
 import struct
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +12,7 @@ from pathlib import Path
 from btpy.classfile.descriptors import parse
 from btpy.codegen.handler_class import HandlerClass
 from btpy.events.records import Record, RecordDecoder
-from tests.jdks import cache, java, javac_command, locked
+from tests.jdks import OF_THE_AGENT, compiled, java
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = ROOT / "agent-java" / "src" / "main" / "java" / "btpy" / "runtime"
@@ -177,30 +174,8 @@ def _result(answer: str, returns: str) -> Result:
 
 def runtime_classes() -> Path:
     """The directory with the compiled run-time classes and the driver, compiled once for each content."""
-    sources = [*sorted(RUNTIME.glob("*.java")), *DRIVERS]
-    key = hashlib.sha256()
-    for source in sources:
-        key.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    out = cache() / "classes" / f"handlers-{key.hexdigest()[:32]}"
-    with locked(out.name):
-        if not out.exists():
-            out.parent.mkdir(exist_ok=True)
-            directory = Path(tempfile.mkdtemp(dir=out.parent))
-            try:
-                options = [
-                    "-source",
-                    "8",
-                    "-target",
-                    "8",
-                    "-nowarn",
-                    "-Xlint:-options",
-                    "-XDignore.symbol.file",
-                ]
-                subprocess.run([*javac_command(), *options, "-d", directory, *sources], check=True, timeout=300)
-                directory.rename(out)
-            finally:
-                shutil.rmtree(directory, ignore_errors=True)
-    return out
+    sources = [*RUNTIME.glob("*.java"), *DRIVERS]
+    return compiled(sources, release=None, flags=["-g:source,lines", *OF_THE_AGENT])
 
 
 @contextmanager

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.jdks import MAJORS
-from tests.runtime.harness import Outcome, compile_runtime, drive
+from tests.runtime.harness import Outcome, compiled_runtime, drive
 from tests.shared import made_once
 
 
 @pytest.fixture(scope="session")
-def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made_once(tmp_path_factory, "runtime", compile_runtime)
+def classes() -> Path:
+    return compiled_runtime()
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from btpy.events.stacks import Frame
 from btpy.model.maps import Linear, Map, MapKind, Most, Series
 from btpy.model.types import ANY
 from btpy.wire import codec, messages
-from tests.jdks import java, javac_command
+from tests.jdks import OF_THE_AGENT, compiled, java
 
 ROOT = Path(__file__).parent.parent.parent / "agent-java" / "src"
 RUNTIME_SOURCES = tuple(sorted(ROOT.glob("main/java/btpy/runtime/*.java")))
@@ -22,10 +22,9 @@ FACTS = "facts"
 EXPORT = ("--add-exports", "java.base/jdk.internal.misc=ALL-UNNAMED")
 
 
-def compile_runtime(target: Path) -> None:
+def compiled_runtime() -> Path:
     sources = [*RUNTIME_SOURCES, *ROOT.glob("test/java/**/*.java")]
-    options = ["-source", "8", "-target", "8", "-Xlint:-options", "-XDignore.symbol.file", "-nowarn"]
-    subprocess.run([*javac_command(), *options, "-d", str(target), *map(str, sources)], check=True, capture_output=True)
+    return compiled(sources, release=None, flags=["-g:source,lines", *OF_THE_AGENT])
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from btpy.engine.instrumentation import handler_classes
 from btpy.engine.session import Session
 from btpy.events.aggregates import Count
 from btpy.wire import messages
-from tests.jdks import all_jdks, compiled, java, javac_command
+from tests.jdks import all_jdks, compiled, java
 from tests.live.scripts import JAVA, program
 from tests.targets import Target, target
 
@@ -96,8 +95,7 @@ def test_modules_that_are_woven_can_call_handlers(jdk: int, tmp_path: Path) -> N
         path = tmp_path / "src" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    paths = [str(tmp_path / "src" / name) for name in sources]
-    subprocess.run([*javac_command(), "--release", "11", "-d", tmp_path / "modular", *paths], check=True)
+    module = compiled([tmp_path / "src" / name for name in sources])
     # On JDK 11 the agent needs sun.misc.Unsafe.
     options = ["--add-modules", "jdk.unsupported"] if jdk == 11 else []
     command = [
@@ -105,7 +103,7 @@ def test_modules_that_are_woven_can_call_handlers(jdk: int, tmp_path: Path) -> N
         "-Xverify:all",
         *options,
         "--module-path",
-        str(tmp_path),
+        str(module),
         "--module",
         "modular/modular.Program",
     ]
