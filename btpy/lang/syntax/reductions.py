@@ -21,6 +21,9 @@ from btpy.model.source import Source, Span
 _MAX_LONG = (1 << 63) - 1
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", '"': '"', "\\": "\\", "{": "{", "}": "}"}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_PLAIN = re.compile(r"[^\\{}]+")
+"""The part of a formatted string up to the next escape or brace."""
+
 _FORMAT = re.compile(
     r"(?:[^{}]?[<>^=])?[+\- ]?\#?0?\d{0,4},?(?:\.\d{1,3})?(?:[dxXobceEfFgGs%]|ns|us|ms|s|m|h|B|KB|MB|GB)?"
 )
@@ -412,33 +415,37 @@ class Reductions:
         start = token.start
         text = token.text
         parts: list[str | nodes.Interpolation] = []
-        literal = ""
+        literal: list[str] = []
         unknown: set[str] = set()
-        at = 2
-        while at < len(text) - 1:
-            if text.startswith(("{{", "}}"), at):
-                literal += text[at]
+        at, end = 2, len(text) - 1
+        while at < end:
+            plain = _PLAIN.match(text, at, end)
+            if plain is not None:
+                literal.append(plain.group())
+                at = plain.end()
+            elif text.startswith(("{{", "}}"), at):
+                literal.append(text[at])
                 at += 2
             elif text[at] == "\\":
                 escape = _ESCAPE.match(text, at)
                 if escape is None:
                     raise AssertionError("a backslash at the end of an f-string")
-                literal += self._unescape(escape.group(), start + at, unknown)
+                literal.append(self._unescape(escape.group(), start + at, unknown))
                 at = escape.end()
             elif text[at] == "{":
                 if literal:
-                    parts.append(literal)
-                    literal = ""
-                at, colon, end = _interpolation(text, at)
-                part = self._interpolate(start + at, start + colon, start + end)
+                    parts.append("".join(literal))
+                    literal.clear()
+                at, colon, close = _interpolation(text, at)
+                part = self._interpolate(start + at, start + colon, start + close)
                 if part is not None:
                     parts.append(part)
-                at = end + 1
+                at = close + 1
             else:
-                literal += text[at]
+                literal.append(text[at])
                 at += 1
         if literal:
-            parts.append(literal)
+            parts.append("".join(literal))
         return nodes.FormattedString(self._place(token), tuple(parts))
 
     def _interpolate(self, start: int, colon: int, end: int) -> nodes.Interpolation | None:
