@@ -91,6 +91,7 @@ def simple_name(name: str) -> str:
 
 def glob_regex(glob: str) -> str:
     """The regular expression of a class glob: ``**`` any depth, ``*`` within one segment, ``?`` one character."""
+    glob = re.sub(r"(?:\*\*)+", "**", glob)  # the same classes; thousands of .* would take seconds to compile
     parts = re.split(r"(\*\*|\*|\?)", glob)
     return "".join({"**": ".*", "*": r"[^.]*", "?": "[^.]"}.get(part) or re.escape(part) for part in parts)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 DEFAULT_JAR = HERE.parent.parent / "btpy" / "_demo" / "shop.jar"
 MAIN = "com.acme.shop.OrderApp"
+_SHORT_RUN = ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC")  # they save half of javac's processor time
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can store, so the same sources give the same jar
 
 
@@ -28,7 +29,18 @@ def build(out: Path = DEFAULT_JAR) -> Path:
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as scratch:
         classes = Path(scratch) / "classes"
-        command = [_javac(), "--release", "11", "-g", "-Xlint:all", "-Werror", "-d", str(classes), *map(str, sources)]
+        command = [
+            _javac(),
+            *_SHORT_RUN,
+            "--release",
+            "11",
+            "-g",
+            "-Xlint:all",
+            "-Werror",
+            "-d",
+            str(classes),
+            *map(str, sources),
+        ]
         subprocess.run(command, check=True)
         jar = Path(scratch) / "shop.jar"
         with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
