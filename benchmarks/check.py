@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
 from benchmarks import commandline, constructs, recording, results, run, weaving  # noqa: E402
+from btpy.model.attach_method import AttachMethod  # noqa: E402
 from tests import maven  # noqa: E402
 from tests.jdks import java  # noqa: E402
 
@@ -72,7 +73,7 @@ def of_weaving(jdk: int) -> Iterator[Ratio]:
 
 
 def start(jdk: int) -> Iterator[Ratio]:
-    result = run.starts(jdk, replace(run.QUICK, attaches=5))
+    result = run.starts(jdk, replace(run.QUICK, attaches=5), AttachMethod.DIRECT)
     jvm = statistics.median(run.wall_millis([str(java(jdk)), "-version"]) for _ in range(9))
     yield "start: first event", result.first_event.median / jvm
     yield "start: first event at the first attach", result.fresh.median / jvm

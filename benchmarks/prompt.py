@@ -141,8 +141,8 @@ def main() -> None:
         origin(f"{first}python benchmarks/prompt.py" + (" --quick" if rounds == 5 else "")),
         "",
         "Median and quartiles, of btpy from compiled bytecode. btpy has attached to the target before. The processor"
-        " time has that of the Java in it that btpy attaches with, which comes up beside the prompt."
-        + (" `chrt -f 10` gives btpy, its Java and the target the cores before all others." if first else ""),
+        " time includes the helper process that attaches."
+        + (" `chrt -f 10` gives btpy and the target the cores before all others." if first else ""),
         "",
         "| | ms | processor ms |",
         "|---|---|---|",

@@ -1,6 +1,6 @@
 """The time to the first event, and the cost of probes for a method of 2 ns. Two sections of RESULTS.md.
 
-    python benchmarks/run.py [--quick] [--jdk 17] [--stdout]
+    python benchmarks/run.py [--quick] [--jdk 17] [--stdout] [first] [cost]
 
 The costs of all probes are measured in one JVM, with probes and by hand, before, while and after btpy is attached.
 Figures are medians of rounds with their quartiles. The result is the ratio: two measurements of different JVM runs are
@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
 from benchmarks import commandline, results  # noqa: E402
+from btpy.model.attach_method import AttachMethod  # noqa: E402
 from tests.jdks import compiled, java  # noqa: E402
 from tests.targets import Target, target  # noqa: E402
 from tests.tracer import Tracer, tracing  # noqa: E402
@@ -30,7 +31,7 @@ from tests.tracer import Tracer, tracing  # noqa: E402
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the timed commands must have compiled modules, as users have
 
 JAVA = ROOT / "benchmarks" / "java"
-_PHASE = re.compile(r"(script checked|attached|probes in place) (?:in|after) ([\d.]+) ms")
+_PHASE = re.compile(r"(script checked|attached|probes in place) (?:in|after) ([\d.]+) ms(?: .*)?")
 
 SCRIPTS = {
     "counted": '@OnMethod(class="ProbeCost$Target", method="counted") { @calls = count(); }',
@@ -147,18 +148,18 @@ def check_hits(case: str, tracer: Tracer, effort: Effort) -> None:
         raise SystemExit(f"{case}: the probe fired {hits} times for {expected} calls")
 
 
-def starts(jdk: int, effort: Effort) -> Start:
+def starts(jdk: int, effort: Effort, method: AttachMethod) -> Start:
     """Measures attaches: many to one JVM, and one to each of several fresh JVMs that have no agent yet."""
     classes = compiled([JAVA / "FirstEvent.java"])
     attached, first, fresh = [], [], []
     phases: dict[str, list[float]] = {}
     for _ in range(effort.attaches):
         with target(jdk, "FirstEvent", classpath=[classes]) as jvm:
-            fresh.append(_first_event(jvm)[1])
+            fresh.append(_first_event(jvm, method)[1])
     with target(jdk, "FirstEvent", classpath=[classes]) as jvm:
-        _first_event(jvm)
+        _first_event(jvm, method)
         for _ in range(effort.attaches):
-            in_place, event, step_times = _first_event(jvm)
+            in_place, event, step_times = _first_event(jvm, method)
             attached.append(in_place)
             first.append(event)
             for phase, millis in step_times.items():
@@ -167,12 +168,12 @@ def starts(jdk: int, effort: Effort) -> Start:
     return Start(Sample(tuple(attached)), Sample(tuple(first)), Sample(tuple(fresh)), samples)
 
 
-def _first_event(jvm: Target) -> tuple[float, float, dict[str, float]]:
+def _first_event(jvm: Target, method: AttachMethod) -> tuple[float, float, dict[str, float]]:
     """The ms from the start of a btpy process until the probes are in place and until the first event; and the phases
     that btpy reports."""
     script = '@OnMethod(class="FirstEvent", method="tick") { print(arg0); }'
     begin = time.monotonic()
-    tracer = Tracer([str(jvm.pid), "-e", script, "-f", "ndjson", "--hits", "0", "-v"])
+    tracer = Tracer([str(jvm.pid), "-e", script, "-f", "ndjson", "--hits", "0", "-v", "--attach", method.value])
     try:
         tracer.wait_for("attached_probes")
         in_place = time.monotonic()
@@ -202,24 +203,28 @@ def wall_millis(command: Sequence[str]) -> float:
     return 1000 * (time.monotonic() - begin)
 
 
-def report(
-    jdk: int, command: str, costs: Sequence[Cost], start: Start, floor: dict[str, Sample]
-) -> list[tuple[str, str]]:
-    """Titles and texts of the sections."""
-    origin = [results.origin(command, java(jdk)), "", "Medians with lower and upper quartile.", ""]
-    first_event = [
+def first_event_report(origin: Sequence[str], direct: Start, jpype: Start, floor: dict[str, Sample]) -> str:
+    lines = [
         *origin,
-        "From the start of the `btpy` process, with a one-line script, on a JVM to which btpy has attached before.",
+        "The time runs from the start of the `btpy` process. The script has one line. Without a remark, btpy had"
+        " attached to the JVM before.",
         "",
-        "| until | ms |",
-        "|---|---|",
-        f"| probes are in place | {start.attached} |",
-        f"| the first event is printed | {start.first_event} |",
-        f"| the first event is printed, at the first attach to a JVM | {start.fresh} |",
-        *(f"| of that, by `btpy -v`: {phase} | {sample} |" for phase, sample in start.phases.items()),
-        *(f"| for comparison: {name}, whole process | {sample} |" for name, sample in floor.items()),
+        "| until | ms | ms with `--attach jpype` |",
+        "|---|---|---|",
+        f"| probes are in place | {direct.attached} | {jpype.attached} |",
+        f"| the first event is printed | {direct.first_event} | {jpype.first_event} |",
+        f"| the first event is printed, at the first attach to a JVM | {direct.fresh} | {jpype.fresh} |",
+        *(
+            f"| of that, by `btpy -v`: {phase} | {sample} | {jpype.phases[phase]} |"
+            for phase, sample in direct.phases.items()
+        ),
+        *(f"| for comparison: {name}, whole process | {sample} | |" for name, sample in floor.items()),
     ]
-    cost_of_a_probe = [
+    return "\n".join(lines)
+
+
+def costs_report(origin: Sequence[str], costs: Sequence[Cost]) -> str:
+    lines = [
         *origin,
         "One JVM. The method takes about 2 ns and is called in a loop, so it is inlined: nothing hides the cost. *By"
         " hand* is the same work written into the same method: a `LongAdder`; two clock readings, an atomic sum and an"
@@ -235,25 +240,31 @@ def report(
         by_hand = cost.by_hand.median - cost.before.median
         ratio = f"{increase:.2f} | {by_hand:.2f} | {increase / by_hand:.2f} | {cost.dropped}"
         samples = [cost.before, cost.attached, cost.after, cost.by_hand, cost.unprobed_neighbour]
-        cost_of_a_probe.append(f"| {cost.case} | {' | '.join(map(str, samples))} | {ratio} |")
-    return [
-        ("Time to the first event (ms)", "\n".join(first_event)),
-        ("Cost of a probe (ns a call)", "\n".join(cost_of_a_probe)),
-    ]
+        lines.append(f"| {cost.case} | {' | '.join(map(str, samples))} | {ratio} |")
+    return "\n".join(lines)
+
+
+PARTS = ("first", "cost")
 
 
 def main() -> None:
-    arguments = commandline.options(__doc__).parse_args()
-    effort = QUICK if arguments.quick else THOROUGH
-    sections = report(
-        arguments.jdk,
-        commandline.repeated(),
-        probe_costs(arguments.jdk, effort),
-        starts(arguments.jdk, effort),
-        floors(),
-    )
-    for title, text in sections:
-        results.publish(title, text, stdout=arguments.stdout)
+    parser = commandline.options(__doc__)
+    commandline.add_parts(parser, PARTS)
+    arguments = parser.parse_args()
+    jdk, effort = arguments.jdk, QUICK if arguments.quick else THOROUGH
+
+    def origin() -> list[str]:
+        return [results.origin(commandline.repeated(), java(jdk)), "", "Medians with lower and upper quartile.", ""]
+
+    if "first" in arguments.parts:
+        direct, jpype = (starts(jdk, effort, method) for method in (AttachMethod.DIRECT, AttachMethod.JPYPE))
+        floor = floors()
+        text = first_event_report(origin(), direct, jpype, floor)
+        results.publish("Time to the first event (ms)", text, stdout=arguments.stdout)
+    if "cost" in arguments.parts:
+        costs = probe_costs(jdk, effort)
+        text = costs_report(origin(), costs)
+        results.publish("Cost of a probe (ns a call)", text, stdout=arguments.stdout)
 
 
 if __name__ == "__main__":
