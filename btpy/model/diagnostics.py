@@ -194,7 +194,7 @@ class _Style:
 
     def clean(self, text: str) -> str:
         """``text`` made safe for a terminal: without control characters, and in ASCII mode only ASCII."""
-        return "".join(self.glyph(char) for char in text)
+        return text if _is_plain(text) else "".join(self.glyph(char) for char in text)
 
     def glyph(self, char: str) -> str:
         if char.isascii():
@@ -219,6 +219,11 @@ _ASCII = {
 }
 
 
+def _is_plain(text: str) -> bool:
+    """Whether all characters are shown as they are, in one column each."""
+    return text.isascii() and text.isprintable()
+
+
 def _cells(text: str) -> int:
     if text.isascii():
         return len(text)
@@ -237,6 +242,8 @@ class _Line:
 
 
 def _show_line(text: str, style: _Style) -> _Line:
+    if _is_plain(text):
+        return _Line(text, tuple(range(len(text) + 1)))
     output: list[str] = []
     cells = [0]
     for char in text:
