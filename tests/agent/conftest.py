@@ -49,7 +49,7 @@ def subject_classes() -> Path:
     return compiled([Path(__file__).parent / "java" / "Subject.java"])
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def subject(subject_classes: Path) -> Subject:
     """``with subject(jdk) as program``: the Subject runs under full verification; it must end with a clean stderr."""
 
@@ -61,6 +61,13 @@ def subject(subject_classes: Path) -> Subject:
             assert [line for line in program.stderr if not any(word in line for word in NOT_OURS)] == []
 
     return run
+
+
+@pytest.fixture(scope="module")
+def shared_subject(subject: Subject) -> Iterator[Target]:
+    """The Subject on Java 17, for all tests of a module that leave it as they found it."""
+    with subject(17) as program:
+        yield program
 
 
 @pytest.fixture

@@ -37,6 +37,7 @@ from tests.agent.client import Client
 from tests.agent.conftest import Attach, Subject, agent_threads_end
 from tests.agent.handlers import handler, named, unnamed
 from tests.jdks import all_jdks
+from tests.targets import Target
 
 
 def record(value: object) -> str:
@@ -251,10 +252,9 @@ def test_without_credit_records_are_kept_then_dropped_and_counted(
 
 
 @pytest.mark.parametrize("name", ["java.lang.String", "btpy.runtime.Session", "btpy.handlers.Handler_" + "0" * 40])
-def test_only_handlers_can_be_run(subject: Subject, attach: Attach, name: str) -> None:
-    with subject(17) as program:
-        client = attach(program, 17)
-        assert client.call(Done, lambda request: Timer(request, client.slot << 24 | 1, 0, name)).error
+def test_only_handlers_can_be_run(shared_subject: Target, attach: Attach, name: str) -> None:
+    client = attach(shared_subject, 17)
+    assert client.call(Done, lambda request: Timer(request, client.slot << 24 | 1, 0, name)).error
 
 
 GUARDED = f"""

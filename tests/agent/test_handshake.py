@@ -17,6 +17,7 @@ from tests.agent.attach import load_agent
 from tests.agent.client import Door, mac, receive, shake_hands
 from tests.agent.conftest import Attach, Subject, agent_threads_end, answer
 from tests.jdks import all_jdks
+from tests.targets import Target
 
 
 @all_jdks
@@ -39,24 +40,23 @@ Knock = Callable[[], tuple[Door, socket.socket]]
 
 
 @pytest.fixture
-def knock(subject: Subject, jar: Path) -> Iterator[Knock]:
+def knock(shared_subject: Target, jar: Path) -> Iterator[Knock]:
     """The connection of an agent that waits for a PROOF. At the end the agent must have removed all its parts from the
     JVM."""
-    with subject(17) as program:
-        opened: list[Door | socket.socket] = []
+    opened: list[Door | socket.socket] = []
 
-        def open_door() -> tuple[Door, socket.socket]:
-            door = Door(tcp=False)
-            opened.append(door)
-            load_agent(program.pid, jar, door.options)
-            connection = door.accept()
-            opened.append(connection)
-            return door, connection
+    def open_door() -> tuple[Door, socket.socket]:
+        door = Door(tcp=False)
+        opened.append(door)
+        load_agent(shared_subject.pid, jar, door.options)
+        connection = door.accept()
+        opened.append(connection)
+        return door, connection
 
-        yield open_door
-        agent_threads_end(program)
-        for end in opened:
-            end.close()
+    yield open_door
+    agent_threads_end(shared_subject)
+    for end in opened:
+        end.close()
 
 
 def hello_on(connection: socket.socket) -> Hello:
@@ -137,11 +137,10 @@ def test_the_nonce_is_fresh(knock: Knock) -> None:
     "options",
     ["", "socket=tcp:1", "secret-in=/nowhere", "socket=pigeon,secret-in=/", "nonsense"],
 )
-def test_an_attach_request_without_sense_changes_nothing(subject: Subject, jar: Path, options: str) -> None:
-    with subject(17) as program:
-        load_agent(program.pid, jar, options)
-        agent_threads_end(program)
-        assert answer(program, "base") == "Base says plain!"
+def test_an_attach_request_without_sense_changes_nothing(shared_subject: Target, jar: Path, options: str) -> None:
+    load_agent(shared_subject.pid, jar, options)
+    agent_threads_end(shared_subject)
+    assert answer(shared_subject, "base") == "Base says plain!"
 
 
 BROKEN = {
@@ -161,39 +160,35 @@ BROKEN = {
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_client_that_breaks_the_protocol_gets_an_error_and_is_disconnected(
-    subject: Subject, attach: Attach, case: str
+    shared_subject: Target, attach: Attach, case: str
 ) -> None:
-    with subject(17) as program:
-        client = attach(program, 17)
-        client.weaver = lambda question: question.data.replace(b"plain!", b"woven!")
-        client.weave(*client.ids("Subject$Base"))
-        client.connection.sendall(struct.pack(">I", len(BROKEN[case])) + BROKEN[case])
-        assert client.last_words()
-        agent_threads_end(program)
-        assert answer(program, "base") == "Base says plain!"
+    client = attach(shared_subject, 17)
+    client.weaver = lambda question: question.data.replace(b"plain!", b"woven!")
+    client.weave(*client.ids("Subject$Base"))
+    client.connection.sendall(struct.pack(">I", len(BROKEN[case])) + BROKEN[case])
+    assert client.last_words()
+    agent_threads_end(shared_subject)
+    assert answer(shared_subject, "base") == "Base says plain!"
 
 
-def test_configuration_must_come_first(subject: Subject, attach: Attach) -> None:
-    with subject(17) as program:
-        client = attach(program, 17, configure=False)
-        client.send(Search(1, (), 1, 0))
-        assert isinstance(client.read(), Trouble)
-        agent_threads_end(program)
+def test_configuration_must_come_first(shared_subject: Target, attach: Attach) -> None:
+    client = attach(shared_subject, 17, configure=False)
+    client.send(Search(1, (), 1, 0))
+    assert isinstance(client.read(), Trouble)
+    agent_threads_end(shared_subject)
 
 
-def test_the_connection_may_come_over_tcp_everywhere(subject: Subject, jar: Path) -> None:
-    with subject(17) as program:
-        door = Door(tcp=True)
-        load_agent(program.pid, jar, door.options)
-        connection = door.accept()
-        assert shake_hands(connection, door.secret).pid == program.pid
-        connection.close()
-        door.close()
-        agent_threads_end(program)
+def test_the_connection_may_come_over_tcp_everywhere(shared_subject: Target, jar: Path) -> None:
+    door = Door(tcp=True)
+    load_agent(shared_subject.pid, jar, door.options)
+    connection = door.accept()
+    assert shake_hands(connection, door.secret).pid == shared_subject.pid
+    connection.close()
+    door.close()
+    agent_threads_end(shared_subject)
 
 
-def test_text_outside_of_latin_1_arrives_as_it_was_sent(subject: Subject, attach: Attach) -> None:
-    with subject(17) as program:
-        client = attach(program, 17)
-        classes = client.search(ClassPatternKind.REGEX, "Subject|\U0001f600\ud800é€")
-        assert [class_.name for class_ in classes.classes] == ["Subject"]
+def test_text_outside_of_latin_1_arrives_as_it_was_sent(shared_subject: Target, attach: Attach) -> None:
+    client = attach(shared_subject, 17)
+    classes = client.search(ClassPatternKind.REGEX, "Subject|\U0001f600\ud800é€")
+    assert [class_.name for class_ in classes.classes] == ["Subject"]

@@ -8,6 +8,7 @@ from btpy.model.patterns import ClassPattern, ClassPatternKind
 from btpy.wire.messages import Classes, ClassFiles, LoadedRefusal, Read
 from tests.agent.conftest import Attach, Subject
 from tests.jdks import all_jdks
+from tests.targets import Target
 
 
 def names(answer: Classes) -> set[str]:
@@ -55,16 +56,15 @@ def test_every_kind_of_pattern(jdk: int, subject: Subject, attach: Attach) -> No
     ],
 )
 def test_names_match_in_the_agent_as_they_do_in_the_client(
-    subject: Subject, attach: Attach, kind: ClassPatternKind, text: str
+    shared_subject: Target, attach: Attach, kind: ClassPatternKind, text: str
 ) -> None:
-    with subject(17) as program:
-        client = attach(program, 17)
-        everything = client.search(ClassPatternKind.GLOB, "**", 100_000)
-        assert everything.matched > 400
-        expected = {class_.name for class_ in everything.classes if ClassPattern(kind, text).matches(class_.name)}
-        assert expected
-        classes = client.search(ClassPatternKind(kind), text, 100_000)
-        assert names(classes) & names(everything) == expected
+    client = attach(shared_subject, 17)
+    everything = client.search(ClassPatternKind.GLOB, "**", 100_000)
+    assert everything.matched > 400
+    expected = {class_.name for class_ in everything.classes if ClassPattern(kind, text).matches(class_.name)}
+    assert expected
+    classes = client.search(ClassPatternKind(kind), text, 100_000)
+    assert names(classes) & names(everything) == expected
 
 
 SAYS = b"\x01\x00\x13Derived says plain!"  # a Utf8 constant: its tag, its length
@@ -80,21 +80,20 @@ SAYS = b"\x01\x00\x13Derived says plain!"  # a Utf8 constant: its tag, its lengt
     ],
 )
 def test_search_by_contents_of_the_class_file(
-    subject: Subject, attach: Attach, kind: ClassPatternKind, text: str
+    shared_subject: Target, attach: Attach, kind: ClassPatternKind, text: str
 ) -> None:
-    with subject(17) as program:
-        client = attach(program, 17)
+    client = attach(shared_subject, 17)
 
-        def holding(*constants: bytes) -> set[str]:
-            """Leaves out the classes without a class file, such as lambdas: only the JVM has their bytes."""
-            answer = client.search(kind, text, 100_000, constants=constants)
-            return {class_.name for class_ in answer.classes if class_.modifiable and "Lambda" not in class_.name}
+    def holding(*constants: bytes) -> set[str]:
+        """Leaves out the classes without a class file, such as lambdas: only the JVM has their bytes."""
+        answer = client.search(kind, text, 100_000, constants=constants)
+        return {class_.name for class_ in answer.classes if class_.modifiable and "Lambda" not in class_.name}
 
-        assert holding(SAYS) == {"Subject$Derived"}
-        assert holding(SAYS, b"\x01\x00\x06<init>") == {"Subject$Derived"}
-        assert holding(SAYS, b"\x01\x00\x06<clone>") == set()
-        assert holding(SAYS[:2] + b"\x12" + SAYS[3:]) == set()
-        assert client.asked == [], "searching must not retransform"
+    assert holding(SAYS) == {"Subject$Derived"}
+    assert holding(SAYS, b"\x01\x00\x06<init>") == {"Subject$Derived"}
+    assert holding(SAYS, b"\x01\x00\x06<clone>") == set()
+    assert holding(SAYS[:2] + b"\x12" + SAYS[3:]) == set()
+    assert client.asked == [], "searching must not retransform"
 
 
 def test_classes_that_a_search_has_seen_are_left_out_of_the_next(subject: Subject, attach: Attach) -> None:
@@ -110,21 +109,20 @@ def test_classes_that_a_search_has_seen_are_left_out_of_the_next(subject: Subjec
         } | names(first), "the search before was another one"
 
 
-def test_description_of_a_class(subject: Subject, attach: Attach) -> None:
-    with subject(17) as program:
-        client = attach(program, 17)
-        (derived,) = client.search(ClassPatternKind.EXACT, "Subject$Derived").classes
-        assert derived.superclass == "Subject$Base"
-        assert derived.loader == "app"
-        assert derived.code_source.startswith("file:")
-        assert derived.modifiable
-        assert derived.refusal is LoadedRefusal.NONE
-        (base,) = client.search(ClassPatternKind.EXACT, "Subject$Base").classes
-        assert base.interfaces == ("Subject$Greeting",)
-        (string,) = client.search(ClassPatternKind.EXACT, "java.lang.String").classes
-        assert string.loader == "boot"
-        assert string.access_flags & 0x11 == 0x11  # public final
-        assert client.ids("Subject$Derived") == (derived.id,), "ids are stable"
+def test_description_of_a_class(shared_subject: Target, attach: Attach) -> None:
+    client = attach(shared_subject, 17)
+    (derived,) = client.search(ClassPatternKind.EXACT, "Subject$Derived").classes
+    assert derived.superclass == "Subject$Base"
+    assert derived.loader == "app"
+    assert derived.code_source.startswith("file:")
+    assert derived.modifiable
+    assert derived.refusal is LoadedRefusal.NONE
+    (base,) = client.search(ClassPatternKind.EXACT, "Subject$Base").classes
+    assert base.interfaces == ("Subject$Greeting",)
+    (string,) = client.search(ClassPatternKind.EXACT, "java.lang.String").classes
+    assert string.loader == "boot"
+    assert string.access_flags & 0x11 == 0x11  # public final
+    assert client.ids("Subject$Derived") == (derived.id,), "ids are stable"
 
 
 def test_a_class_whose_loader_does_not_see_the_run_time_is_refused(subject: Subject, attach: Attach) -> None:
@@ -146,13 +144,12 @@ def test_hidden_classes_are_unmodifiable(subject: Subject, attach: Attach) -> No
         assert [failure.class_id for failure in failures] == [hidden[0].id]
 
 
-def test_results_are_limited_and_counted(subject: Subject, attach: Attach) -> None:
-    with subject(17) as program:
-        client = attach(program, 17)
-        answer = client.search(ClassPatternKind.GLOB, "Subject**", 2)
-        assert len(answer.classes) == 2
-        assert answer.matched >= 4
-        assert answer.loaded > answer.matched
+def test_results_are_limited_and_counted(shared_subject: Target, attach: Attach) -> None:
+    client = attach(shared_subject, 17)
+    answer = client.search(ClassPatternKind.GLOB, "Subject**", 2)
+    assert len(answer.classes) == 2
+    assert answer.matched >= 4
+    assert answer.loaded > answer.matched
 
 
 def test_a_regular_expression_that_explodes_does_not_hold_anything_up(subject: Subject, attach: Attach) -> None:

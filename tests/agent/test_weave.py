@@ -28,6 +28,7 @@ from btpy.wire.messages import (
 from tests.agent.client import PATIENCE, Serving
 from tests.agent.conftest import Attach, Subject, agent_threads_end, answer
 from tests.jdks import all_jdks
+from tests.targets import Target
 
 
 def mark(question: ClassBytes) -> bytes:
@@ -153,38 +154,40 @@ def test_prewoven_methods_take_their_places_without_a_question(jdk: int, subject
     ],
 )
 def test_the_agent_asks_when_methods_were_prewoven_into_other_code(
-    subject: Subject, attach: Attach, change: str
+    shared_subject: Target, attach: Attach, change: str
 ) -> None:
-    with subject(17) as program:
-        client = attach(program, 17)
-        (base,) = client.ids("Subject$Base")
-        client.weave(base)
-        prewoven, _ = counted_prewoven(client.asked[0].data, base, client.slot)
-        first = prewoven.methods[0]
-        beginning = client.asked[0].data[4 : ClassFile.parse(client.asked[0].data).pool_end]
+    client = attach(shared_subject, 17)
+    (base,) = client.ids("Subject$Base")
+    client.weave(base)
+    prewoven, _ = counted_prewoven(client.asked[0].data, base, client.slot)
+    first = prewoven.methods[0]
+    beginning = client.asked[0].data[4 : ClassFile.parse(client.asked[0].data).pool_end]
 
-        def method(**changes: Any) -> PrewovenMethods:
-            return replace(prewoven, methods=(replace(first, **changes), *prewoven.methods[1:]))
+    def method(**changes: Any) -> PrewovenMethods:
+        return replace(prewoven, methods=(replace(first, **changes), *prewoven.methods[1:]))
 
-        wrong = {
-            "version": replace(prewoven, beginning=fingerprint(b"\1" + beginning[1:])),
-            "constant": replace(prewoven, beginning=fingerprint(beginning[:-1] + bytes((beginning[-1] ^ 1,)))),
-            "longer": replace(prewoven, beginning=prewoven.beginning[:8] + (1 << 16).to_bytes(4)),
-            "endless": replace(prewoven, beginning=prewoven.beginning[:8] + (0x7FFFFFFF).to_bytes(4)),
-            "flags": method(flags=first.flags ^ 1),
-            "code": method(shown=bytes((first.shown[0] ^ 1,)) + first.shown[1:]),
-            "sum": method(shown=first.shown[:4] + bytes((first.shown[4] ^ 1,)) + first.shown[5:]),
-            "shorter": method(shown=first.shown[:8] + (int.from_bytes(first.shown[8:]) - 1).to_bytes(4)),
-            "name": method(name=first.name + 1),
-            "twice": replace(prewoven, methods=(*prewoven.methods, first)),
-            "no code": replace(prewoven, code_name=prewoven.code_name + 1),
-        }[change]
-        client.weaver = mark
-        assert client.weave(base, prewoven=(wrong,)).failures == ()
-        assert len(client.asked) == 2
-        assert client.order(program, "base") == "Base says woven!"
-        client.weave(base)  # the prewoven methods are for one retransformation
-        assert len(client.asked) == 3
+    wrong = {
+        "version": replace(prewoven, beginning=fingerprint(b"\1" + beginning[1:])),
+        "constant": replace(prewoven, beginning=fingerprint(beginning[:-1] + bytes((beginning[-1] ^ 1,)))),
+        "longer": replace(prewoven, beginning=prewoven.beginning[:8] + (1 << 16).to_bytes(4)),
+        "endless": replace(prewoven, beginning=prewoven.beginning[:8] + (0x7FFFFFFF).to_bytes(4)),
+        "flags": method(flags=first.flags ^ 1),
+        "code": method(shown=bytes((first.shown[0] ^ 1,)) + first.shown[1:]),
+        "sum": method(shown=first.shown[:4] + bytes((first.shown[4] ^ 1,)) + first.shown[5:]),
+        "shorter": method(shown=first.shown[:8] + (int.from_bytes(first.shown[8:]) - 1).to_bytes(4)),
+        "name": method(name=first.name + 1),
+        "twice": replace(prewoven, methods=(*prewoven.methods, first)),
+        "no code": replace(prewoven, code_name=prewoven.code_name + 1),
+    }[change]
+    client.weaver = mark
+    assert client.weave(base, prewoven=(wrong,)).failures == ()
+    assert len(client.asked) == 2
+    assert client.order(shared_subject, "base") == "Base says woven!"
+    client.weave(base)  # the prewoven methods are for one retransformation
+    assert len(client.asked) == 3
+    client.detach()
+    client.close()
+    agent_threads_end(shared_subject)
 
 
 def test_an_answer_for_other_bytes_is_refused(subject: Subject, attach: Attach) -> None:
