@@ -6,6 +6,7 @@ The reasons stand in `pyproject.toml` (`[tool.btpy.sizes]`), by the qualified na
 from __future__ import annotations
 
 import ast
+import functools
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,13 +47,18 @@ def too_large(path: Path) -> Iterator[tuple[str, str]]:
                 yield f"{module}.{node.name}", f"{lines} lines, {depth(node)} levels"
 
 
+@functools.cache
+def large_code(path: Path) -> dict[str, str]:
+    return dict(too_large(path))
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_large_functions_and_classes_have_a_reason(path: Path) -> None:
-    assert {name: size for name, size in too_large(path) if name not in REASONS} == {}
+    assert {name: size for name, size in large_code(path).items() if name not in REASONS} == {}
 
 
 def test_reasons_exist_only_for_large_code() -> None:
-    large = {name for path in MODULES for name, _ in too_large(path)}
+    large = {name for path in MODULES for name in large_code(path)}
     assert sorted(REASONS.keys() - large) == []
     assert all(len(reason) > 20 for reason in REASONS.values())
 

@@ -64,7 +64,7 @@ def test_when_the_lease_runs_out_while_the_target_has_no_memory_everything_is_pu
         client = attach(program, jdk, lease_ms=1000)
         client.weaver = mark
         client.weave(*client.ids("Subject$Base", "Subject$Derived"))
-        program.send("hoard 3000")
+        program.send("hoard 2000")
         assert program.wait_for("> ").startswith("> free")
         says(program, "plain!")
         agent_threads_end(program)

@@ -53,7 +53,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("logfmt") / "out"
 
 
-@given(rows=st.lists(st.tuples(VALUES, VALUES), max_size=5))
+@given(rows=st.lists(st.tuples(VALUES, VALUES), max_size=3))
 @settings(max_examples=200, deadline=None)
 def test_every_event_is_one_line_of_the_same_keys(path: Path, rows: list[tuple[Value, ...]]) -> None:
     lines = written(EVENT, rows, path)

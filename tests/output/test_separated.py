@@ -47,7 +47,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("separated") / "out"
 
 
-@given(rows=st.lists(st.tuples(VALUES, VALUES), max_size=5))
+@given(rows=st.lists(st.tuples(VALUES, VALUES), max_size=3))
 @settings(max_examples=200, deadline=None)
 def test_every_row_has_the_columns_of_the_header_and_nothing_steers_a_terminal(
     path: Path, rows: list[tuple[Value, Value]]

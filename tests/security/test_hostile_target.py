@@ -118,7 +118,7 @@ def targets(readable_directory: Path) -> Iterator[Callable[..., StandIn]]:
 
 
 def bad_characters(text: str) -> set[str]:
-    return {hex(ord(char)) for char in text if not char.isprintable() and char != "\n"} - {hex(ord("\t"))}
+    return {hex(ord(char)) for char in set(text) if not char.isprintable() and char != "\n"} - {hex(ord("\t"))}
 
 
 class Run:
