@@ -39,21 +39,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Most modules run in a light form; their names decide which. In five of six, btpy's commands are forks of a
-    process that has imported its modules. This saves 0.2 s of processor time for each command. Two of three modules
-    trace programs without the optimizing compiler, which saves a quarter of the programs' time; tests of bytecode keep
-    this compiler. With ``--every-jdk`` no module is light. In one of twelve, commands attach through JPype.
+    """Five of six modules run in a light form; their names decide which. In these modules, btpy's commands are forks of
+    a process that has imported its modules, which saves 0.2 s of processor time for each command. The programs run
+    without the optimizing compiler, which saves a quarter of their time; tests of bytecode keep this compiler. With
+    ``--every-jdk`` no module is light. In one of twelve modules, commands attach through JPype.
     """
     path = item.path.relative_to(item.config.rootpath)
     number = zlib.crc32(str(path).encode())
-    every = item.config.getoption("--every-jdk")
-    light = not every and number % 6 != 0
+    light = not item.config.getoption("--every-jdk") and number % 6 != 0
     preloaded.fork_commands(light)
     if number % 12 == 1:
         os.environ["BTPY_ATTACH"] = "jpype"
     else:
         os.environ.pop("BTPY_ATTACH", None)
-    targets.compile_lightly(not every and number % 3 != 0 and path.parts[1] not in TWO_VERSIONS)
+    targets.compile_lightly(light and path.parts[1] not in TWO_VERSIONS)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
