@@ -46,6 +46,7 @@ def test_every_kind_of_pattern(jdk: int, subject: Subject, attach: Attach) -> No
         (ClassPatternKind.GLOB, "**$?"),
         (ClassPatternKind.GLOB, "*.*.*"),
         (ClassPatternKind.GLOB, "**a**e**"),
+        (ClassPatternKind.GLOB, "java.*****.***Map"),
         (ClassPatternKind.GLOB, "java.*.*t*e*"),
         (ClassPatternKind.GLOB, "jav?.util.**"),
         (ClassPatternKind.GLOB, "*"),
