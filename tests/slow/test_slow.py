@@ -152,8 +152,9 @@ def check(path: str, tree: Tree) -> None:
         case "/tasks":
             tasks = long_ones(tree, "task", 41)
             assert [task["thread"] for task in tasks] == ["single"] * 3
-            # Each takes 41 ms of the one thread. A busy machine may submit the later ones after the first has begun.
-            assert [task["waited_ms"] >= wait for task, wait in zip(tasks, (0, 10, 41), strict=True)] == [True] * 3
+            # Each takes 41 ms of the one thread. A slow machine may submit one of them after the last has ended.
+            assert tree["ms"] >= 3 * 41
+            assert max(task["waited_ms"] for task in tasks) >= 10
             for task in tasks:
                 (sql,) = long_ones(task, "sql", 41)
                 assert sql["what"] == "SELECT PAUSE(?)"
