@@ -27,7 +27,7 @@ from benchmarks import commandline, results  # noqa: E402
 from btpy.cli.console import Console  # noqa: E402
 from btpy.engine.event_queue import EventQueue  # noqa: E402
 from btpy.events.items import ItemDecoder  # noqa: E402
-from btpy.events.records import tally  # noqa: E402
+from btpy.events.record_decoder import tally  # noqa: E402
 from btpy.events.stacks import StackTable  # noqa: E402
 from btpy.lang.check.checker import check_source  # noqa: E402
 from btpy.lang.outline import outline_of  # noqa: E402

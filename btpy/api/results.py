@@ -7,7 +7,8 @@ from btpy.events.aggregates import MapContent, can_be_merged, merge, with_exempl
 from btpy.events.calltree import MergedCalls, slowest
 from btpy.events.items import Item, PrintedMaps, Records, Unread
 from btpy.events.progress import Progress, Step, Work
-from btpy.events.records import Record, tally
+from btpy.events.record_decoder import tally
+from btpy.events.records import Record
 from btpy.events.speculation import Speculations
 from btpy.events.stacks import StackTable
 from btpy.wire.messages import (

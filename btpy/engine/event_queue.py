@@ -14,7 +14,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 
 from btpy.errors import BtpyError, ProtocolError
-from btpy.events.records import tally
+from btpy.events.record_decoder import tally
 from btpy.wire.codec import encode
 from btpy.wire.messages import EVENT_CREDIT, Counters, Events, Message
 

@@ -21,7 +21,8 @@ from btpy.events.buckets import Buckets, Exponential, LogLinear
 from btpy.events.estimates import Interval, Skips, Weights, joined_skips, joined_weights
 from btpy.events.exemplars import LAYOUT as EXEMPLAR
 from btpy.events.exemplars import Exemplar, Newest, newest, read_exemplar
-from btpy.events.records import Value, read_value
+from btpy.events.record_decoder import read_value
+from btpy.events.records import Value
 from btpy.events.sketches import REGISTER_BITS, Distinct, Examples, First, Frequent, Last, Top, by_frequency
 from btpy.model.maps import Linear, Map, MapKind, Most, Series, SeriesOperator
 

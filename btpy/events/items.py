@@ -10,7 +10,8 @@ from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
 from btpy.events.aggregates import PRESENT_FORM, ContentForm, MapContent, decode_contents
 from btpy.events.reading_limit import ReadingLimit
-from btpy.events.records import Record, RecordDecoder
+from btpy.events.record_decoder import RecordDecoder
+from btpy.events.records import Record
 from btpy.model.outline import Outline
 from btpy.wire import messages
 from btpy.wire.messages import (

@@ -1,8 +1,8 @@
 """Limits how many records of each probe are decoded in a second, when there are more than a person can read.
 
-The client only counts the other records, by their kinds (:func:`btpy.events.records.tally`). Counting takes a small
-part of the time of decoding, so the client keeps up with the target, and shows rare events even among many frequent
-ones.
+The client only counts the other records, by their kinds (:func:`btpy.events.record_decoder.tally`). Counting takes a
+small part of the time of decoding, so the client keeps up with the target, and shows rare events even among many
+frequent ones.
 """
 
 from __future__ import annotations

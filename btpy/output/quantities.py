@@ -31,11 +31,11 @@ def duration(nanos: int | float) -> str:
     if nanos < 999.5:
         return f"{nanos}ns" if isinstance(nanos, int) else _three_digits(nanos) + "ns"
     if nanos < 999_500:
-        return _three_digits(nanos / 1e3) + "us"
+        return f"{nanos / 1e3:.3g}us"
     if nanos < 999_500_000:
-        return _three_digits(nanos / 1e6) + "ms"
+        return f"{nanos / 1e6:.3g}ms"
     if nanos < 59_950_000_000:
-        return _three_digits(nanos / 1e9) + "s"
+        return f"{nanos / 1e9:.3g}s"
     if not math.isfinite(nanos):
         return plain(nanos)
     seconds = round(nanos / 1e9)

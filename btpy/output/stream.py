@@ -309,11 +309,12 @@ class Stream:
 
     def _joined(self, pieces: list[str | bytes]) -> bytes:
         separator = self._document.separator
-        if all(isinstance(part, str) for part in pieces):
+        try:
             text = separator.join(pieces)  # type: ignore[arg-type]
-            data = self._encoded(text if self._fresh else separator + text)
-        else:
+        except TypeError:  # some are bytes
             data = b"".join(part if isinstance(part, bytes) else self._encoded(part) for part in pieces)
+        else:
+            data = self._encoded(text if self._fresh else separator + text)
         self._fresh = False
         return data
 

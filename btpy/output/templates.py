@@ -20,29 +20,48 @@ from btpy.output.writer import Arity, Context, pairs, site_fact, slot_value
 Renderer = Callable[[Record], str]
 
 
+class Lines(NamedTuple):
+    """The text of a record, and the texts of many records."""
+
+    one: Renderer
+    each: Callable[[Sequence[Record]], list[str]]
+
+    @staticmethod
+    def of(one: Renderer) -> Lines:
+        return Lines(one, lambda records: [one(record) for record in records])
+
+
 def printed(
     template: Template, context: Context, values: ValueText, end: str = "", *, carried: bool = True
 ) -> Renderer:
-    """A function for the text of a PRINT record: one line, followed by ``end``. ``carried``: whether the line shows the
-    values of ``--with``.
+    """The function for one record of :func:`printed_lines`."""
+    return printed_lines(template, context, values, end, carried=carried).one
 
-    The renderer raises ProtocolError when the record does not have the values of the template.
+
+def printed_lines(
+    template: Template, context: Context, values: ValueText, end: str = "", *, carried: bool = True
+) -> Lines:
+    """The functions for the texts of PRINT records: one line each, followed by ``end``. ``carried``: whether the line
+    shows the values of ``--with``.
+
+    The functions raise ProtocolError when a record does not have the values of the template.
     """
-    pattern = ""
+    texts = [""]  # before, between and after the slots
     slots: list[tuple[Slot, Format]] = []
     parts = [part for part in template.parts if carried or not is_carried(part)]
     for index, part in enumerate(parts):
         if isinstance(part, str):
-            pattern += part.replace("%", "%%")
+            texts[-1] += part
             continue
         following = parts[index + 1] if index + 1 < len(parts) else "\n"
         if is_carried(part):
-            pattern += f" {visible(part.label or '')}=".replace("%", "%%")
-        fresh_line = not pattern or pattern.endswith("\n")
+            texts[-1] += f" {visible(part.label or '')}="
+        fresh_line = (not slots and not texts[-1]) or texts[-1].endswith("\n")
         ends_line = isinstance(following, str) and following.startswith("\n")
         slots.append((part, _shown(part, values, fresh_line=fresh_line, ends_line=ends_line)))
-        pattern += "%s"
-    pattern += end
+        texts.append("")
+    texts[-1] += end
+    pattern = "%s".join([text.replace("%", "%%") for text in texts])
     arity = Arity.of(template)
     getters = [_getter(slot, show, context, values) for slot, show in slots]
 
@@ -51,56 +70,66 @@ def printed(
         return pattern % tuple([get(record) for get in getters])
 
     if are_the_values([slot for slot, _ in slots]) and len(parts) == len(template.parts):
-        return of_values(pattern, [ValueShown.of(slot, show, verbatim=True) for slot, show in slots], render)
-    return render
+        return of_values(texts, [ValueShown.of(slot, show, str.isprintable) for slot, show in slots], render)
+    return Lines.of(render)
 
 
 class ValueShown(NamedTuple):
-    """How a line shows a value. ``integer`` gives the text of an integer; None: ``show`` does that, too. ``verbatim``:
-    printable strings are shown as they are. ``show`` gives the text of all other values.
+    """How a line shows a value. ``integer`` gives the text of an integer; None: ``show`` does that, too. A printable
+    string is shown as it is if it ``is_verbatim``; None: it never is. ``show`` gives the text of all other values.
     """
 
     integer: Callable[[int], str] | None
-    verbatim: bool
+    is_verbatim: Callable[[str], object] | None
     show: Format
 
     @staticmethod
-    def of(slot: Slot, show: Format, *, verbatim: bool) -> ValueShown:
+    def of(slot: Slot, show: Format, is_verbatim: Callable[[str], object]) -> ValueShown:
         if slot.format or slot.time:
-            return ValueShown(None, False, show)
-        return ValueShown(integers(slot.type.kind), verbatim, show)
+            return ValueShown(None, None, show)
+        return ValueShown(integers(slot.type.kind), is_verbatim, show)
 
 
-def of_values(pattern: str, values: Sequence[ValueShown], otherwise: Renderer) -> Renderer:
-    """A function that puts the values of a record into the ``%s`` of ``pattern``. ``otherwise`` is called for records
-    with another number of values.
+def of_values(texts: Sequence[str], values: Sequence[ValueShown], otherwise: Renderer) -> Lines:
+    """Functions that put the values of a record between ``texts``. ``otherwise`` is called for records with another
+    number of values.
 
-    The function has an expression for each value. This takes half of the time that a call for each value takes. Its
+    The functions have an expression for each value. This takes half of the time that a call for each value takes. Their
     source has only names and numbers; no text of a script gets into it.
     """
-    namespace: dict[str, object] = {"pattern": pattern, "otherwise": otherwise}
-    names, shown = [], []
+    namespace: dict[str, object] = {"otherwise": otherwise, "text0": texts[0]}
+    names, line = [], "{text0}"
     for index, value in enumerate(values):
         name, expression = f"v{index}", f"show{index}(v{index})"
         namespace[f"show{index}"] = value.show
-        if value.verbatim:
-            expression = f"{name} if type({name}) is str and {name}.isprintable() else {expression}"
+        if value.is_verbatim is not None:
+            namespace[f"is_verbatim{index}"] = value.is_verbatim
+            test = f"{name}.isprintable()" if value.is_verbatim is str.isprintable else f"is_verbatim{index}({name})"
+            expression = f"{name} if type({name}) is str and {test} else {expression}"
         if value.integer is not None:
-            integer = name if value.integer is str else f"integer{index}({name})"  # `%s` also converts an integer
+            integer = (
+                name if value.integer is str else f"integer{index}({name})"
+            )  # an f-string also converts an integer
             namespace[f"integer{index}"] = value.integer
             expression = f"{integer} if type({name}) is int else {expression}"
+        namespace[f"text{index + 1}"] = texts[index + 1]
         names.append(name)
-        shown.append(expression)
+        line += f"{{{expression}}}{{text{index + 1}}}"
+    values_of_record = "".join(f"{name}, " for name in names)
     lines = [
-        "def render(record):",
+        "def one(record):",
         "    values = record[-1]",
         f"    if len(values) != {len(values)}: return otherwise(record)",
-        *([f"    {', '.join(names)}, = values"] if names else []),
-        f"    return pattern % ({''.join(f'{expression}, ' for expression in shown)})",
+        *([f"    {values_of_record} = values"] if names else []),
+        f'    return f"{line}"',
+        "def each(records):",
+        "    try:",
+        f'        return [f"{line}" for _, _, _, _, _, _, ({values_of_record}) in records]',
+        "    except ValueError:",
+        "        return [one(record) for record in records]",
     ]
     exec("\n".join(lines), namespace)
-    render: Renderer = namespace["render"]  # type: ignore[assignment]
-    return render
+    return Lines(namespace["one"], namespace["each"])  # type: ignore[arg-type]
 
 
 def is_carried(part: str | Slot) -> TypeGuard[Slot]:

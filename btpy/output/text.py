@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from btpy.events.aggregates import MapContent
@@ -13,7 +14,7 @@ from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions
-from btpy.output.templates import Renderer, ValueShown, are_the_values, named_values, of_values, printed
+from btpy.output.templates import Lines, Renderer, ValueShown, are_the_values, named_values, of_values, printed_lines
 from btpy.output.values import Format, ValueText, visible
 from btpy.output.writer import Arity, Context, site_fact, slot_value, template_of
 
@@ -68,28 +69,33 @@ class RecordText:
         self._context = context
         self._style = style
         self._values = ValueText(context.stacks, style)
-        self._renderers: dict[int, Renderer] = {}
+        self._lines: dict[int, Lines] = {}
 
     def texts(self, records: Sequence[Record]) -> list[str]:
         """Like :meth:`text`, for many records."""
-        text, renderers = self.text, self._renderers
-        return [renderers[record[0]](record) if record[0] in renderers else text(record) for record in records]
+        if len({record[0] for record in records}) == 1:
+            return self._lines_of(records[0]).each(records)
+        text, lines = self.text, self._lines
+        return [lines[record[0]].one(record) if record[0] in lines else text(record) for record in records]
 
     def text(self, record: Record) -> str:
         """The text with line ends; empty for records that are not shown. Raises ProtocolError."""
-        renderer = self._renderers.get(record.template)
-        if renderer is None:
-            renderer = self._renderers[record.template] = self._compile(template_of(self._context, record))
-        return renderer(record)
+        return self._lines_of(record).one(record)
 
-    def _compile(self, template: Template) -> Renderer:
+    def _lines_of(self, record: Record) -> Lines:
+        lines = self._lines.get(record.template)
+        if lines is None:
+            lines = self._lines[record.template] = self._compile(template_of(self._context, record))
+        return lines
+
+    def _compile(self, template: Template) -> Lines:
         if template.kind is TemplateKind.PRINT:
-            return printed(template, self._context, self._values, "\n")
+            return printed_lines(template, self._context, self._values, "\n")
         if template.kind is TemplateKind.EMIT:
             return self._event(template)
-        return lambda record: ""
+        return Lines.of(lambda record: "")
 
-    def _event(self, template: Template) -> Renderer:
+    def _event(self, template: Template) -> Lines:
         """``quote sku=SKU-1 took=12.3ms``; stacks follow on separate lines."""
         slots = [part for part in template.parts if isinstance(part, Slot)]
         name = self._style.bold(visible(template.name))
@@ -108,17 +114,18 @@ class RecordText:
                     line += f" {label}={text}"
             return f"{line}\n{below}"
 
-        return self._line(name, slots, render) if are_the_values(slots) else render
+        return self._line(name, slots, render) if are_the_values(slots) else Lines.of(render)
 
-    def _line(self, name: str, slots: Sequence[Slot], any_event: Renderer) -> Renderer:
+    def _line(self, name: str, slots: Sequence[Slot], any_event: Renderer) -> Lines:
         """The fast path for most events: no value is a stack, so one pass over the values is enough."""
-        labels = [visible(slot.label or "value").replace("%", "%%") for slot in slots]
-        pattern = " ".join([name.replace("%", "%%"), *[f"{label}=%s" for label in labels]]) + "\n"
-        shows = [ValueShown.of(slot, _quoting(self._values.slot(slot)), verbatim=False) for slot in slots]
-        render = of_values(pattern, shows, any_event)
+        labels = [f" {visible(slot.label or 'value')}=" for slot in slots]
+        shows = [ValueShown.of(slot, _quoting(self._values.slot(slot)), _needs_no_quotes) for slot in slots]
+        before, *between = [name, *labels]
+        texts = [before + between[0], *between[1:], "\n"] if between else [f"{before}\n"]
+        lines = of_values(texts, shows, any_event)
         if not any(slot.type.kind in _MAY_BE_STACKS for slot in slots):
-            return render
-        return lambda record: any_event(record) if StackRef in map(type, record.values) else render(record)
+            return lines
+        return Lines.of(lambda record: any_event(record) if StackRef in map(type, record.values) else lines.one(record))
 
     def _field(self, slot: Slot) -> Callable[[Record], tuple[str, bool]]:
         """The text of a field, and whether it is a stack."""
@@ -137,12 +144,19 @@ class RecordText:
         return get
 
 
+_is_visible = re.compile(r'[^ "=]+').fullmatch
+
+
+def _needs_no_quotes(text: str) -> bool:
+    return text.isprintable() and _is_visible(text) is not None
+
+
 def _quoting(format_: Format) -> Format:
     """Strings get quotes if their end would not be visible."""
 
     def show(value: Value) -> str:
         text = format_(value)
-        if type(value) is str and (not text or " " in text or '"' in text or "=" in text):
+        if type(value) is str and not _is_visible(text):
             escaped = text.replace('"', '\\"')
             return f'"{escaped}"'
         return text

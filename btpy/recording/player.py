@@ -13,7 +13,7 @@ from btpy.errors import ProtocolError, UsageError
 from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import ContentForm, MapContent, decode_contents
 from btpy.events.items import Item, ItemDecoder
-from btpy.events.records import tally
+from btpy.events.record_decoder import tally
 from btpy.events.stacks import StackTable
 from btpy.model.maps import Map
 from btpy.model.outline import Outline

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from btpy.classfile.descriptors import parse
 from btpy.codegen.handler_class import HandlerClass
-from btpy.events.records import Record, RecordDecoder
+from btpy.events.record_decoder import RecordDecoder
+from btpy.events.records import Record
 from tests.jdks import OF_THE_AGENT, compiled, java
 
 ROOT = Path(__file__).parents[2]

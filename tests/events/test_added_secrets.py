@@ -13,7 +13,8 @@ from btpy.errors import ProtocolError
 from btpy.events.added_secrets import AddedSecrets
 from btpy.events.aggregates import decode_contents
 from btpy.events.payload_texts import of_records
-from btpy.events.records import CutString, EnumValue, MappingValue, ObjectValue, RecordDecoder, Value
+from btpy.events.record_decoder import RecordDecoder
+from btpy.events.records import CutString, EnumValue, MappingValue, ObjectValue, Value
 from btpy.events.text_search import TextSearch
 from btpy.model.maps import Map, MapKind
 from btpy.model.secrets import Secrets

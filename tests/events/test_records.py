@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from btpy.errors import ProtocolError
 from btpy.events.items import ItemDecoder, Records
 from btpy.events.reading_limit import ReadingLimit
-from btpy.events.records import CutString, Record, RecordDecoder, SequenceValue, Value, read_value
+from btpy.events.record_decoder import RecordDecoder, read_value
+from btpy.events.records import CutString, Record, SequenceValue, Value
 from btpy.lang.check.checker import check_source
 from btpy.model.source import Source
 from btpy.model.templates import SPECULATIVE

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from btpy.events.aggregates import MapContent, decode_content
-from btpy.events.records import Record, RecordDecoder
+from btpy.events.record_decoder import RecordDecoder
+from btpy.events.records import Record
 from btpy.events.stacks import Frame
 from btpy.model.maps import Linear, Map, MapKind, Most, Series
 from btpy.model.types import ANY

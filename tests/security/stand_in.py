@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from btpy.events.aggregates import CONTENT, COUNTS, SKIPS
-from btpy.events.records import fewest_values
+from btpy.events.record_decoder import fewest_values
 from btpy.jvm import attach
 from btpy.lang.program import Program
 from btpy.wire import codec, messages
