@@ -10,7 +10,7 @@ probes      the cost of a probe / the same work written by hand
 constructs  the cost of each construct / two readings of the clock
 weaving     `btpy weave` in a fresh process / ASM in a fresh JVM
 start       the time to the first event / `java -version`
-lines       the time of a line of output / `json.dumps`
+lines       the time of a line of output, and of a recorded event / `json.dumps`
 """
 
 from __future__ import annotations
@@ -85,7 +85,11 @@ def lines(jdk: int) -> Iterator[Ratio]:
     records = recording.payload(recording.EVENTS)
     for title, script in recording.SCRIPTS.items():
         for name in ("text", "ndjson", "csv"):
-            yield f"line: {title}, {name}", min(recording.line(script, name, records)[0] for _ in range(5)) / reference
+            yield (
+                f"line: {title}, {name}",
+                min(recording.line(script, name, records).whole for _ in range(5)) / reference,
+            )
+    yield "a recorded event", recording.taking(5) / reference
 
 
 PARTS: Mapping[str, Callable[[int], Iterator[Ratio]]] = {

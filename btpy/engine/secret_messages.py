@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from btpy.events.added_secrets import AddedSecrets
+from btpy.events.secret_records import masked_records
 from btpy.events.secret_texts import masked
 from btpy.model.maps import Map as ProgramMap
 from btpy.wire.messages import Errors, Events, Map, Maps, Message
@@ -21,8 +22,8 @@ def mask(message: AnyMessage, added_secrets: AddedSecrets | None, maps: Mapping[
     """
     match message:
         case Events(records=payload):
-            masked_payload = masked(payload if added_secrets is None else added_secrets.records(payload))
-            return message if masked_payload == payload else replace(message, records=masked_payload)
+            masked_payload = masked_records(payload if added_secrets is None else added_secrets.records(payload))
+            return message if masked_payload is payload else replace(message, records=masked_payload)
         case Map(contents=payload) | Maps(contents=payload):
             masked_payload = masked(payload if added_secrets is None else added_secrets.maps(payload, maps))
             return message if masked_payload == payload else replace(message, contents=masked_payload)

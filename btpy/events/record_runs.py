@@ -1,8 +1,8 @@
 """Reads many records in a row whose values are of the same kinds. A payload has thousands of them.
 
 The records of a template mostly have values with the same tags (docs/runtime.md, "Records"). For a sequence of tags,
-:func:`run_reader` makes a Python function. It reads all numbers between two texts with one ``struct`` and has no loop
-over values, so it takes 60 % of the time of the general decoder. Its source has only numbers; no byte of a payload
+this module makes Python functions. They read all numbers between two texts with one ``struct`` and have no loop over
+values, so decoding takes 60 % of the time of the general decoder. Their source has only numbers; no byte of a payload
 gets into it.
 """
 
@@ -23,10 +23,20 @@ RunReader = Callable[[bytes, int, int, int, Callable[[int, str], str], Callable[
 stops at the first record that has another template or other tags, that has a probe of ``probes`` or beyond, or that
 does not follow the layout. It returns the offset of this record."""
 
+TextTester = Callable[[bytes, int], int]
+"""``test(payload, start)`` passes over the records from offset ``start`` on whose texts pass the test. It returns the
+offset of the first record that has other tags, has a text that does not pass, or does not follow the layout."""
+
+Test = Callable[[bytes], object]
+
+SHORT = 64
+"""Bytes of a text."""
+
 FALSE, TRUE = 1, 2
 LATIN, WIDE = 7, 8
 
 _MOST_VALUES = 40
+_FEW, _LEAP = 16, 256  # records
 
 _NUMBERS = {3: "i", 4: "q", 5: "d", 6: "H", 12: "I"}
 _RESULTS = {0: "None", 6: "chr({})", 12: "StackRef({})", 15: "REDACTED", 16: "UNREADABLE"}
@@ -67,7 +77,7 @@ class _Part(NamedTuple):
 @lru_cache(maxsize=256)
 def run_reader(tags: Tags) -> RunReader:
     """The reader of records whose values have these tags."""
-    parts = list(_parts(tags))
+    parts = list(_parts(tags, HEADER.format[1:], ["size", "kind", "site", "probe", "nanos", "tid"]))
     namespace: dict[str, object] = {
         "Record": Record,
         "new": tuple.__new__,
@@ -75,42 +85,101 @@ def run_reader(tags: Tags) -> RunReader:
         "REDACTED": Withheld.REDACTED,
         "UNREADABLE": Withheld.UNREADABLE,
     }
-    least = sum(part.size for part in parts)
-    body: list[str] = []
-    begin = "start"
-    for index, part in enumerate(parts):
-        namespace[f"part{index}"] = struct.Struct(f"<{part.codes}").unpack_from
-        body.append(f"{', '.join(part.names)}, = part{index}(payload, {begin})")
-        after = f"{begin} + {part.size}"
-        if index == 0:
-            body.append("end = start + size")
-            part.checks.extend(["kind == template", "0 <= probe < probes", "end <= total"])
-        if part.text is None:
-            part.checks.append(f"end == {after} + 7 & -8")  # records begin at multiples of 8
-        else:
-            length = f"length{index}" if part.text == LATIN else f"2 * length{index}"
-            body += [f"text{index} = {after}", f"begin{index} = text{index} + {length}"]
-            begin = f"begin{index}"
-            following = parts[index + 1].size
-            part.checks.append(f"{begin} + {following} <= end")
-        body.append(f"if not ({' and '.join(part.checks)}): return start")
     values = "".join(f"{value}, " for value in _values(tags, parts))
-    lines = [
-        "def read(payload, start, template, probes, thread_name, append):",
-        " total = len(payload)",
-        f" while total - start >= {least}:",
-        *(f"  {line}" for line in body),
+    source = [
+        "def run(payload, start, template, probes, thread_name, append):",
+        *_loop(parts, ["kind == template", "0 <= probe < probes"], namespace),
         f"  append(new(Record, (kind, site, probe, nanos, tid, thread_name(tid, ''), ({values}))))",
         "  start = end",
         " return start",
     ]
-    exec("\n".join(lines), namespace)
-    reader: RunReader = namespace["read"]  # type: ignore[assignment]
+    reader: RunReader = _function(source, namespace)  # type: ignore[assignment]
     return reader
 
 
-def _parts(tags: Tags) -> Iterator[_Part]:
-    codes, names, checks = HEADER.format[1:], ["size", "kind", "site", "probe", "nanos", "tid"], []
+def text_tester(tags: Tags, is_short: Test, is_long: Test, is_wide: Test) -> TextTester:
+    """The tester of records whose values have these tags. ``is_short`` and ``is_long``: the tests for texts with one
+    byte for each character, up to ``SHORT`` of them or more. ``is_wide``: the test for texts with two bytes for each
+    character.
+    """
+    parts = list(_parts(tags, f"i{HEADER.size - 4}x", ["size"]))
+    namespace: dict[str, object] = {"is_short": is_short, "is_long": is_long, "is_wide": is_wide}
+    tests = []
+    for index, part in enumerate(parts[:-1]):
+        test = f"(is_short if length{index} <= {SHORT} else is_long)" if part.text == LATIN else "is_wide"
+        tests.append(f"{test}(payload[text{index}:begin{index}])")
+    source = [
+        "def run(payload, start):",
+        " first = start",
+        *_loop(parts, [], namespace),
+        *([f"  if not ({' and '.join(tests)}): return start"] if tests else []),
+        "  start = end",
+        *([] if tests else _leap(tags, parts[0].size, namespace)),
+        " return start",
+    ]
+    tester: TextTester = _function(source, namespace)  # type: ignore[assignment]
+    return tester
+
+
+def _function(source: list[str], namespace: dict[str, object]) -> object:
+    exec("\n".join(source), namespace)
+    return namespace["run"]
+
+
+def _loop(parts: list[_Part], checks_of_head: list[str], namespace: dict[str, object]) -> list[str]:
+    """The lines that read the parts of each record. They return the offset of a record that is not of the run."""
+    least = sum(part.size for part in parts)
+    lines = [" total = len(payload)", f" while total - start >= {least}:"]
+    begin = "start"
+    for index, part in enumerate(parts):
+        namespace[f"part{index}"] = struct.Struct(f"<{part.codes}").unpack_from
+        lines.append(f"  {', '.join(part.names)}, = part{index}(payload, {begin})")
+        after = f"{begin} + {part.size}"
+        checks = [*part.checks]
+        if index == 0:
+            lines.append("  end = start + size")
+            checks += [*checks_of_head, "end <= total"]
+        if part.text is None:
+            checks.append(f"end == {after} + 7 & -8")  # records begin at multiples of 8
+        else:
+            length = f"length{index}" if part.text == LATIN else f"2 * length{index}"
+            lines += [f"  text{index} = {after}", f"  begin{index} = text{index} + {length}"]
+            begin = f"begin{index}"
+            checks.append(f"{begin} + {parts[index + 1].size} <= end")
+        lines.append(f"  if not ({' and '.join(checks)}): return start")
+    return lines
+
+
+def _leap(tags: Tags, least: int, namespace: dict[str, object]) -> list[str]:
+    """The lines that pass over many records of numbers at once, after some of them have followed each other. Bytes at
+    the same place of all records are compared."""
+    size = least + 7 & -8
+    expected = dict(enumerate(size.to_bytes(4, "little")))
+    at = HEADER.size
+    booleans: list[int] = []
+    for tag in tags:
+        expected[at] = tag
+        if tag == TRUE:
+            del expected[at]
+            booleans.append(at)
+        at += 1 + _SIZES[tag]
+    expected[at] = END_OF_VALUES
+    namespace.update({f"column{at}": bytes([byte]) * _LEAP for at, byte in expected.items()})
+    namespace["booleans"] = bytes([FALSE, TRUE])
+    length = _LEAP * size
+    column = f"payload[start + {{}} : start + {length} : {size}]"
+    tests = [f"{column.format(at)} == column{at}" for at in expected]
+    tests += [f"not {column.format(at)}.strip(booleans)" for at in booleans]
+    return [
+        f"  if start - first == {_FEW * size}:",
+        f"   while start + {length} <= total and {' and '.join(tests)}:",
+        f"    start += {length}",
+    ]
+
+
+def _parts(tags: Tags, codes: str, names: list[str]) -> Iterator[_Part]:
+    """``codes`` and ``names``: of the head."""
+    checks: list[str] = []
     number = 0
     for index, tag in enumerate(tags):
         codes += "B"

@@ -60,7 +60,8 @@ _WIDE_TOKENS = tuple(
 
 
 def masked(payload: bytes) -> bytes:
-    """The payload of a message with records or maps, with masked secrets in its texts and unchanged length."""
+    """The bytes of texts, records or maps, with masked secrets and unchanged length. Returns ``payload`` itself if it
+    has no secret."""
     payload = _masked_texts(payload, _TEXT, 1)
     if _WIDE_PAIR.search(payload) or any(token in payload for token in _WIDE_TOKENS):
         payload = _masked_texts(payload, _WIDE_TEXT, 2)
@@ -72,7 +73,7 @@ def _masked_texts(payload: bytes, texts: re.Pattern[bytes], width: int) -> bytes
     end = 0
     for match in texts.finditer(payload):
         text = match[0][::width]
-        if not _may_have_secret(text):
+        if not may_have_secret(text):
             continue
         masked_text = _SECRET.sub(_mask, text)
         if masked_text != text:
@@ -84,7 +85,8 @@ def _masked_texts(payload: bytes, texts: re.Pattern[bytes], width: int) -> bytes
     return b"".join((*pieces, payload[end:])) if pieces else payload
 
 
-def _may_have_secret(text: bytes) -> bool:
+def may_have_secret(text: bytes) -> bool:
+    """A fast test for a text with one byte for each character. Most texts have no secret."""
     is_pair = b"=" in text or b":" in text
     if not is_pair and len(text) < _SHORTEST_TOKEN:
         return False
