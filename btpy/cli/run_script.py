@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 from btpy import timeline
@@ -171,12 +172,12 @@ def _run(arguments: Arguments, console: Console) -> int:
         from btpy.cli import prompt
 
         return prompt.run(arguments, console)
+    find = cache(lambda: _find(arguments))
     if not arguments.switch("check") and not on_hosts:
         with timeline.step("load the modules of attaching"):
             from btpy.api.attaching import prepare
-        process = None if several_meant else _found(arguments.positionals[0])
+        process = None if several_meant else _found(find)
         prepare(process, attach_method(arguments))  # its process starts while the modules of the language are loaded
-    from btpy.api import jvms
     from btpy.cli.script import compile_source, read_script
 
     with timeline.step("load the language, read the flags"):
@@ -194,17 +195,23 @@ def _run(arguments: Arguments, console: Console) -> int:
 
         return hosts.run(lambda: compile_source(source, arguments), arguments, settings, console, COMMAND.options)
     if arguments.switch("list") and not several_meant:
-        return _list(source, jvms.find(arguments.positionals[0]), arguments, settings, console)
+        return _list(source, find(), arguments, settings, console)
     watching = watching_of(source, arguments, settings, console)
-    return start(lambda: compile_source(source, arguments), arguments, settings, console, watching=watching)
+    return start(lambda: compile_source(source, arguments), arguments, settings, console, watching=watching, find=find)
 
 
-def _found(name: str) -> JvmProcess | None:
-    """The JVM of that name. None if there is no such JVM, which :func:`start` reports after errors of the script."""
+def _find(arguments: Arguments) -> JvmProcess:
+    """The JVM that the arguments name. Raises BtpyError."""
     from btpy.api import jvms
 
-    with timeline.step("find the JVM"), contextlib.suppress(BtpyError):
-        return jvms.find(name)
+    with timeline.step("find the JVM"):
+        return jvms.find(arguments.positionals[0])
+
+
+def _found(find: Callable[[], JvmProcess]) -> JvmProcess | None:
+    """None if there is no such JVM. :func:`start` looks again and reports this, after errors of the script."""
+    with contextlib.suppress(BtpyError):
+        return find()
     return None
 
 
@@ -230,10 +237,10 @@ def start(
     console: Console,
     companion: Companion | None = None,
     watching: Watching | None = None,
+    find: Callable[[], JvmProcess] | None = None,
 ) -> int:
-    """Runs a script on the JVM, or the JVMs, that the arguments name; returns the exit code. Raises BtpyError."""
-    from btpy.api import jvms
-
+    """Runs a script on the JVM, or the JVMs, that the arguments name; returns the exit code. ``find``: returns the JVM,
+    which may be found already. Raises BtpyError."""
     if _several_meant(arguments):
         from btpy.cli import multi_target
 
@@ -243,8 +250,7 @@ def start(
                 help=["run it once for each PID"],
             )
         return multi_target.run(compile_, arguments, settings, console, watching)
-    with timeline.step("find the JVM"):
-        process = jvms.find(arguments.positionals[0])
+    process = _find(arguments) if find is None else find()
     if arguments.switch("plan"):
         return _plan(compile_, process, settings, console)
     return trace(compile_, process, settings, console, companion, watching)
