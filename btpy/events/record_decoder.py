@@ -209,8 +209,9 @@ class RecordDecoder:
         if not self._changes_left[template]:
             del self._changes_left[template]
         tags = tags_of(payload, at)
-        if tags is not None:
-            self._readers[template] = run_reader(tags)
+        reader = None if tags is None else run_reader(tags)
+        if reader is not None:
+            self._readers[template] = reader
 
     def decode_some(self, payload: bytes, limit: ReadingLimit) -> tuple[list[Record], Counter[int]]:
         """Like :meth:`decode`, but decodes only the allowed number of records of each probe; also gives the number of

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 from btpy.events.records import END_OF_VALUES, HEADER, Record, StackRef, Withheld
@@ -34,6 +33,9 @@ SHORT = 64
 
 FALSE, TRUE = 1, 2
 LATIN, WIDE = 7, 8
+
+MOST_FUNCTIONS = 256
+"""How many functions of one type are made. A target chooses the tags, and compiling a function takes a millisecond."""
 
 _MOST_VALUES = 40
 _FEW, _LEAP = 16, 256  # records
@@ -74,9 +76,17 @@ class _Part(NamedTuple):
         return struct.calcsize(f"<{self.codes}")
 
 
-@lru_cache(maxsize=256)
-def run_reader(tags: Tags) -> RunReader:
-    """The reader of records whose values have these tags."""
+def run_reader(tags: Tags) -> RunReader | None:
+    """The reader of records whose values have these tags; None: there are too many readers."""
+    if tags not in _readers and len(_readers) < MOST_FUNCTIONS:
+        _readers[tags] = _new_reader(tags)
+    return _readers.get(tags)
+
+
+_readers: dict[Tags, RunReader] = {}
+
+
+def _new_reader(tags: Tags) -> RunReader:
     parts = list(_parts(tags, HEADER.format[1:], ["size", "kind", "site", "probe", "nanos", "tid"]))
     namespace: dict[str, object] = {
         "Record": Record,

@@ -10,7 +10,7 @@ import struct
 from collections import Counter
 from functools import lru_cache
 
-from btpy.events.record_runs import Tags, TextTester, tags_of, text_tester
+from btpy.events.record_runs import MOST_FUNCTIONS, Tags, TextTester, tags_of, text_tester
 from btpy.events.records import HEADER
 from btpy.events.secret_texts import masked, may_have_secret
 
@@ -67,12 +67,14 @@ def _tester(payload: bytes, record: int) -> TextTester | None:
         tags = tags_of(payload, record + HEADER.size)
     except IndexError:  # the record is malformed
         return None
-    return None if tags is None else _tester_of(tags)
+    if tags is None:
+        return None
+    if tags not in _testers and len(_testers) < MOST_FUNCTIONS:
+        _testers[tags] = text_tester(tags, _short_is_harmless, _is_harmless, _wide_is_harmless)
+    return _testers.get(tags)
 
 
-@lru_cache(maxsize=256)
-def _tester_of(tags: Tags) -> TextTester:
-    return text_tester(tags, _short_is_harmless, _is_harmless, _wide_is_harmless)
+_testers: dict[Tags, TextTester] = {}
 
 
 def _is_harmless(text: bytes) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from unittest import mock
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from btpy.errors import ProtocolError
-from btpy.events import record_decoder
+from btpy.events import record_decoder, record_runs
 from btpy.events.record_decoder import RecordDecoder
 from btpy.events.record_runs import run_reader, tags_of
 from btpy.events.records import CutString, Record, StackRef, Value, Withheld
@@ -99,7 +100,9 @@ def test_a_reader_stops_at_the_first_record_that_is_not_of_its_run() -> None:
     tags = tags_of(payload, 32)
     assert tags == (4, 7)
     records: list[Record] = []
-    end = run_reader(tags)(payload, 0, 0, PROBES, lambda tid, name: name, records.append)
+    reader = run_reader(tags)
+    assert reader is not None
+    end = reader(payload, 0, 0, PROBES, lambda tid, name: name, records.append)
     assert end == 3 * len(encode_record([7, "seven"]))
     assert records == [Record(0, 1 << 24, 0, 0, 1, "", (7, "seven"))] * 3
 
@@ -109,16 +112,31 @@ def test_other_values_have_no_reader(values: list[Value]) -> None:
     assert tags_of(encode_record(values), 32) is None
 
 
-def test_a_template_gets_a_limited_number_of_readers() -> None:
+@pytest.fixture
+def made() -> Iterator[mock.Mock]:
+    """Counts the readers that are made."""
+    with mock.patch.object(record_runs, "_readers", {}), mock.patch.object(record_runs, "_new_reader") as made:
+        made.return_value = lambda payload, start, *others: start
+        yield made
+
+
+def test_a_template_gets_a_limited_number_of_readers(made: mock.Mock) -> None:
     shapes = [encode_record([7] * count) for count in range(1, 40)]
-    run_reader.cache_clear()
     decoded(b"".join(shapes) * 3, by_runs=True, templates=[template(slot(0, rest=True))])
-    assert run_reader.cache_info().misses == 16
+    assert made.call_count == 16
 
 
-def test_a_small_payload_makes_no_reader() -> None:
-    run_reader.cache_clear()
+def test_a_number_of_readers_is_made_whatever_comes(made: mock.Mock) -> None:
+    kinds = [None, True, 7, 7.5, "seven"]
+    for values in itertools.product(kinds, repeat=4):
+        tags = tags_of(encode_record(values), 32)
+        assert tags is not None
+        run_reader(tags)
+    assert made.call_count == 256
+
+
+def test_a_small_payload_makes_no_reader(made: mock.Mock) -> None:
     decoder = RecordDecoder()
     decoder.expect(TEMPLATES, PROBES)
     decoder.decode(encode_record([7]) * 10)
-    assert run_reader.cache_info().misses == 0
+    assert made.call_count == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from unittest import mock
 
@@ -128,3 +129,17 @@ def test_a_number_that_reads_like_a_secret_is_left_alone() -> None:
     payload = encode_record([number])
     assert masked_records(payload) is payload
     assert masked(payload) != payload
+
+
+def test_a_target_that_sends_many_kinds_of_records_makes_a_limited_number_of_testers() -> None:
+    kinds: list[Value] = [None, True, 7, 7.5, "seven"]
+    records = [
+        encode_record(values, template=number) for number, values in enumerate(itertools.product(kinds, repeat=4))
+    ]
+    payload = b"".join(records)
+    with (
+        mock.patch.object(secret_records, "_testers", {}),
+        mock.patch.object(secret_records, "text_tester", side_effect=text_tester) as made,
+    ):
+        assert masked_records(payload) is payload
+    assert made.call_count == 256
