@@ -67,6 +67,7 @@ class SeparatedWriter(SilentWriter):
         self._stream = stream
         self._context = context
         self._dialect = dialect
+        self._separator, self._delimited = (",", _quoted) if dialect is Dialect.CSV else ("\t", _escaped)
         self._files = files
         self._safe = safe
         self._single_shape = chosen(context.outline, only, dialect.value) if files is None else None
@@ -130,32 +131,30 @@ class SeparatedWriter(SilentWriter):
             stream = self._stream
         else:
             return None
-        stream.begin(Document(self._line((*self._source, *columns) if self._tells_source(name) else columns)))
+        header = (*self._source, *columns) if self._tells_source(name) else columns
+        stream.begin(Document(self._line([*map(self._delimited, header)])))
         return stream
 
     def _tells_source(self, name: str) -> bool:
         return self._context.several and name not in self._merged
 
     def _write(self, stream: Stream, row: Row, *, timed: bool, source: bool) -> None:
-        cells = [self._text(cell) for cell in row]
+        text, delimited = self._text, self._delimited
+        cells = [str(cell) if type(cell) is int else delimited(text(cell)) for cell in row]
         if timed and isinstance(row[0], int):
             second, rest = divmod(row[0], 10**9)
             if second != self._second:
                 self._second, self._second_text = second, timestamp(second * 10**9).partition(".")[0]
             cells[0] = f"{self._second_text}.{rest // 1000:06d}Z"
-        stream.write(self._line([*self._source.values(), *cells] if source else cells))
+        stream.write(self._line([*map(delimited, self._source.values()), *cells] if source else cells))
 
-    def _line(self, cells: Sequence[str | None]) -> str:
-        if self._dialect is Dialect.CSV:
-            return ",".join([_quoted(cell) for cell in cells]) + "\n"
-        return "\t".join([_escaped(cell) for cell in cells]) + "\n"
+    def _line(self, cells: Sequence[str]) -> str:
+        return self._separator.join(cells) + "\n"
 
     def _text(self, value: Value) -> str | None:
-        """None: null. In ``csv``, control characters for terminals are escaped, except line ends and tabs. ``tsv``
-        escapes characters when it writes a line.
+        """The text of a value that is no integer; None: null. In ``csv``, control characters for terminals are escaped,
+        except line ends and tabs. ``tsv`` escapes characters when it writes a cell.
         """
-        if type(value) is int:
-            return str(value)
         text = value if type(value) is str else cell_text(value, self._context.stacks)
         if self._safe and text and text[0] in _FORMULA and not isinstance(value, int | float):
             text = f"'{text}"

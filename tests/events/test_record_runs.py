@@ -115,8 +115,10 @@ def test_other_values_have_no_reader(values: list[Value]) -> None:
 @pytest.fixture
 def made() -> Iterator[mock.Mock]:
     """Counts the readers that are made."""
-    with mock.patch.object(record_runs, "_readers", {}), mock.patch.object(record_runs, "_new_reader") as made:
-        made.return_value = lambda payload, start, *others: start
+    with (
+        mock.patch.object(record_runs, "_readers", {}),
+        mock.patch.object(record_runs, "_new_reader", return_value=lambda payload, start, *others: start) as made,
+    ):
         yield made
 
 
