@@ -19,7 +19,8 @@ Each carries ``help``: what the user can do next, one line for each remedy.  Onl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False  # importing typing would take a tenth of the start of a helper process
 
 if TYPE_CHECKING:
     from btpy.model.diagnostics import Diagnostic

@@ -21,9 +21,13 @@ import pwd
 import stat
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 from btpy.errors import UsageError
+
+TYPE_CHECKING = False  # importing typing would take a tenth of the start of a helper process
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 _PATH = getattr(os, "O_PATH", os.O_RDONLY)  # Linux has it; elsewhere btpy only checks scripts and replays recordings
 _PATH_OF_DIRECTORY = _PATH | os.O_DIRECTORY | os.O_CLOEXEC

@@ -34,11 +34,15 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from btpy import files
 from btpy.jvm import procfs
 from btpy.temporary import Temporary
+
+TYPE_CHECKING = False  # importing typing would take a tenth of the start of this process
+
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 WAKE_SECONDS = 8.0
 """Seconds that a JVM may take to open its attach socket. During a garbage collection it takes as long as the
@@ -450,7 +454,8 @@ def _step(name: str) -> Iterator[None]:
         raise _Failure(name, error.errno or 0) from None
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Runs the process. Its arguments are the descriptor of the connection to the client, and the target as JSON."""
     with socket.socket(fileno=int(sys.argv[1])) as client:
         serve(client, json.loads(sys.argv[2]))
+    os._exit(0)  # clearing all modules takes as long as loading some of them
