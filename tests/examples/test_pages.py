@@ -8,6 +8,7 @@ import getpass
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -203,14 +204,25 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
         yield program
 
 
+def started(command: str) -> list[str]:
+    """The program and the arguments of a command line. A shell runs the line, except a line of ``btpy`` in which a
+    shell would replace nothing.
+    """
+    unquoted = re.sub(r"'[^']*'", "", command)
+    name, *words = shlex.split(command)
+    if name == "btpy" and re.fullmatch(r"[\w ./:=+,@-]*", unquoted):
+        return [sys.executable, "-m", "btpy", *words]
+    return ["bash", "-c", command]
+
+
 class Reader:
-    """A command in a shell; its output is read while it runs. ``on_line`` is called with each line and the reader."""
+    """A command line; its output is read while it runs. ``on_line`` is called with each line and the reader."""
 
     def __init__(self, command: str, directory: Path, on_line: Callable[[Reader, str], None]) -> None:
         directories = [Path(__file__).parent / "bin", Path(sys.executable).parent, java(17).parent]
         path = os.pathsep.join([*map(str, directories), os.environ["PATH"]])
         self.process = subprocess.Popen(
-            ["bash", "-c", command],
+            started(command),
             cwd=directory,
             env={**os.environ, "PATH": path, "XDG_STATE_HOME": str(directory / ".state")},
             stdout=subprocess.PIPE,
