@@ -5,14 +5,21 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache, lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from btpy.classfile.reader import ClassFile
 from btpy.plan.plan import ClassPlan, OperandKind
 from tests.corpus.weaving import JAVA, NOTHING, Corpus, Plan, ends, weave_all
 from tests.jdks import compiled, java
+
+SHORT_RUN = ("-XX:TieredStopAtLevel=1",)
+"""A flag for a program that ends before code of the optimizing compiler has saved what the compiler takes."""
+
+_FEW = 1000
+"""The number of classes up to which their verification is a short run."""
 
 
 def program(name: str) -> Path:
@@ -34,25 +41,33 @@ def run(jdk: int, scratch: Path, classpath: Path, *arguments: str, flags: tuple[
 
 def weave_jdk(jdk: int, scratch: Path, module: str, step: int, plan_of: Plan = ends, first: int = 0) -> Corpus:
     """Weaves a plan into each ``step``-th class of a module (or ``all``) of a JDK, from the ``first`` on."""
-    original = scratch / "original"
-    run(jdk, scratch, program("Extract"), "Extract", str(original), module, str(step), str(first))
-    booting = boot_classes(jdk, scratch)
+    booting = boot_classes(jdk)
 
     def plan(file: ClassFile) -> ClassPlan:
         return untimed(plan_of(file)) if file.name in booting else plan_of(file)
 
-    def files() -> Iterator[tuple[Path, bytes]]:
-        for path in sorted(original.rglob("*.class")):
-            yield path.relative_to(original), path.read_bytes()
-
-    return weave_all(files(), scratch / "woven", plan)
+    return weave_all(class_files(jdk, module, step, first), scratch / "woven", plan)
 
 
-def boot_classes(jdk: int, scratch: Path) -> frozenset[str]:
+@lru_cache(maxsize=1)
+def class_files(jdk: int, module: str, step: int, first: int) -> tuple[tuple[Path, bytes], ...]:
+    """The class files of a JDK, each with its path below the directory of all modules. Tests that follow each other
+    weave different plans into the same classes.
+    """
+    with TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        run(jdk, root, program("Extract"), "Extract", scratch, module, str(step), str(first), flags=SHORT_RUN)
+        return tuple((path.relative_to(root), path.read_bytes()) for path in sorted(root.rglob("*.class")))
+
+
+@cache
+def boot_classes(jdk: int) -> frozenset[str]:
     """Internal names of the classes that a JVM loads while it boots."""
-    log = scratch / "boot.log"
-    run(jdk, scratch, program("Link"), "Link", os.devnull, flags=("-Xverify:all", f"-Xlog:class+load:file={log}"))
-    matches = re.findall(r"(\S+) source: ", log.read_text())
+    with TemporaryDirectory() as scratch:
+        log = Path(scratch) / "boot.log"
+        flags = ("-Xverify:all", f"-Xlog:class+load:file={log}")
+        run(jdk, log.parent, program("Link"), "Link", os.devnull, flags=flags)
+        matches = re.findall(r"(\S+) source: ", log.read_text())
     return frozenset(name.replace(".", "/") for name in matches)
 
 
@@ -81,4 +96,5 @@ def link(jdk: int, corpus: Corpus) -> str:
 def verify(corpus: Corpus) -> str:
     """What java.lang.classfile of JDK 25 says of classes of JDK 25."""
     flags = ("--add-modules", "ALL-SYSTEM")  # it asks the running JVM for superclasses
+    flags += SHORT_RUN if len(corpus.changed) <= _FEW else ()
     return run(25, corpus.root.parent, program("Verify"), "Verify", str(corpus.root), flags=flags)
