@@ -95,6 +95,6 @@ def link(jdk: int, corpus: Corpus) -> str:
 
 def verify(corpus: Corpus) -> str:
     """What java.lang.classfile of JDK 25 says of classes of JDK 25."""
-    flags = ("--add-modules", "ALL-SYSTEM")  # it asks the running JVM for superclasses
-    flags += SHORT_RUN if len(corpus.changed) <= _FEW else ()
-    return run(25, corpus.root.parent, program("Verify"), "Verify", str(corpus.root), flags=flags)
+    modules = ("--add-modules", "ALL-SYSTEM")  # it asks the running JVM for superclasses
+    flags = SHORT_RUN if len(corpus.changed) <= _FEW else ()
+    return run(25, corpus.root.parent, program("Verify"), "Verify", str(corpus.root), flags=(*modules, *flags))

@@ -43,8 +43,8 @@ def test_an_installed_wheel_traces_its_own_demonstration_without_a_jdk(wheel: Pa
         assert {f"btpy/_probes/{path.name}" for path in (ROOT / "probes").glob("*.bt")} <= packed
     venv.create(tmp_path / "environment", with_pip=False)  # to install pip would take as long as to install the wheel
     binaries = tmp_path / "environment" / "bin"
-    pip = [sys.executable, "-m", "pip", "--python", binaries / "python"]
-    subprocess.run([*pip, "install", "--quiet", wheel], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(binaries / "python")]
+    subprocess.run([*pip, "install", "--quiet", str(wheel)], check=True)
     runtime_only = {
         "HOME": str(tmp_path),
         "PATH": "/nowhere",
