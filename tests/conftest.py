@@ -27,6 +27,9 @@ os.environ.setdefault("BTPY_TRUST", str(Path(__file__).stat().st_uid))
 TWO_VERSIONS = {"agent", "classfile", "codegen", "corpus", "runtime", "weave"}
 """Directories of tests whose subject runs in the traced JVM, or is its bytecode."""
 
+OPTIMIZED = TWO_VERSIONS - {"agent"}
+"""Directories of tests whose programs run bytecode of btpy. The tests of the agent change one constant of a class."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -52,7 +55,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         os.environ["BTPY_ATTACH"] = "jpype"
     else:
         os.environ.pop("BTPY_ATTACH", None)
-    targets.compile_lightly(light and path.parts[1] not in TWO_VERSIONS)
+    targets.compile_lightly(light and path.parts[1] not in OPTIMIZED)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
