@@ -20,10 +20,11 @@ import pytest
 from tests.live.scripts import counted, waited
 from tests.targets import PATIENCE, Target
 
-SCRIPT = """
-@OnMethod(class="Counted", method="step", location=ENTRY) { print(arg1); }
-@OnMethod(class="Counted", method="step", location=RETURN) when retval % 3 == 0 { print(retval, arg0); }
+SCRIPT = f"""
+@OnMethod(class="Counted", method="step", location=ENTRY) {{ print(arg1, replace(arg0, "b", "{"x" * 190}")); }}
+@OnMethod(class="Counted", method="step", location=RETURN) when retval % 3 == 0 {{ print(retval, arg0); }}
 """
+"""The long text makes the records large, so that fewer of them fill the queues."""
 
 
 @pytest.fixture
