@@ -6,22 +6,31 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 
-/** An HTTP server on threads of a pool, or with the argument {@code virtual} on a virtual thread for each request. */
+/**
+ * An HTTP server on threads of a pool. With the argument {@code virtual}, a second server runs each request on a virtual
+ * thread.
+ */
 public final class Served {
     private Served() {}
 
     public static void main(String[] arguments) throws Exception {
-        boolean virtual = arguments.length > 0 && arguments[0].equals("virtual");
+        StringBuilder ports = new StringBuilder().append(started(Executors.newFixedThreadPool(4)));
+        if (arguments.length > 0) {
+            ports.append(' ').append(started(
+                    (Executor) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null)));
+        }
+        System.out.println("ready " + ports);
+        System.in.read();
+        System.exit(0);
+    }
+
+    /** Starts a server. Returns its port. */
+    private static int started(Executor executor) throws IOException {
         HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        server.setExecutor(virtual
-                ? (Executor) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null)
-                : Executors.newFixedThreadPool(4));
+        server.setExecutor(executor);
         server.createContext("/", Served::answer);
         server.start();
-        System.out.println("ready " + server.getAddress().getPort());
-        System.in.read();
-        server.stop(0);
-        System.exit(0);
+        return server.getAddress().getPort();
     }
 
     private static void answer(HttpExchange exchange) throws IOException {

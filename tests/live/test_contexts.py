@@ -37,6 +37,8 @@ ALONE = [  # no Datadog agent process runs to which the tracer could send
     "-Ddd.trace.startup.logs=false",
     "-Ddd.writer.type=LoggingWriter",
 ]
+QUICK_START = ["-XX:TieredStopAtLevel=1"]
+"""The start of a foreign agent takes half of the time without the optimizing compiler."""
 QUIET = [f"-Dotel.{signal}.exporter=none" for signal in ("traces", "metrics", "logs")]
 SERVED = 'Served::work { emit("seen", parent=arg0, trace=trace_id, span=span_id, flags=trace_flags) }'
 SPANS = """::work { emit("seen", expected=arg0, trace=trace_id, of=arg1, span=span_id, flags=trace_flags,
@@ -73,14 +75,20 @@ def called(jvm: Target, script: str, count: int) -> tuple[list[dict[str, object]
     return rows, list(session.errors)
 
 
-@contextmanager
-def served(mode: str, version: str) -> Iterator[tuple[Target, int]]:
-    """A server of the JDK under the OpenTelemetry agent, and its port. ``mode``: platform or virtual threads."""
+Served = tuple[Target, dict[str, int]]
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    """A program under the OpenTelemetry agent with two servers of the JDK, and their ports: a server on platform
+    threads and one on virtual threads.
+    """
     classes = compiled([JAVA / "Served.java"], release=17, flags=["--add-modules", "jdk.httpserver"])
-    agent = artifact(f"io.opentelemetry.javaagent:opentelemetry-javaagent:{version}")
-    flags = [f"-javaagent:{agent}", *QUIET]
-    with target(21, "Served", mode, classpath=[classes], flags=flags, ready=None) as jvm:
-        yield jvm, int(jvm.wait_for("ready ").split()[1])
+    agent = artifact(f"io.opentelemetry.javaagent:opentelemetry-javaagent:{AGENT}")
+    flags = [*QUICK_START, f"-javaagent:{agent}", *QUIET]
+    with target(21, "Served", "virtual", classpath=[classes], flags=flags, ready=None) as jvm:
+        platform, virtual = map(int, jvm.wait_for("ready ").split()[1:])
+        yield jvm, {"platform": platform, "virtual": virtual}
 
 
 def asked(port: int, count: int) -> dict[str, int]:
@@ -101,15 +109,15 @@ def asked(port: int, count: int) -> dict[str, int]:
     return {trace: int(sampled) for trace, sampled in traces.items()}
 
 
-def check_requests(mode: str, version: str, count: int) -> None:
-    with served(mode, version) as (jvm, port):
-        asked(port, 1)  # the agent loads its storage of spans at the first request, and btpy finds it a little later
-        with btpy.attach(jvm.pid) as session:
-            session.add(SERVED)
-            reader = session.events(timeout=60)
-            traces = asked(port, count)
-            events = [dict(event.values) for _, event in zip(range(count), reader, strict=False)]
-            assert not session.errors
+def check_requests(served: Served, mode: str, count: int) -> None:
+    jvm, ports = served
+    asked(ports[mode], 1)  # the agent loads its storage of spans at the first request, and btpy finds it a little later
+    with btpy.attach(jvm.pid) as session:
+        session.add(SERVED)
+        reader = session.events(timeout=60)
+        traces = asked(ports[mode], count)
+        events = [dict(event.values) for _, event in zip(range(count), reader, strict=False)]
+        assert not session.errors
     assert len(events) == count
     for event in events:
         _, trace, parent, _ = str(event["parent"]).split("-")
@@ -122,20 +130,20 @@ def check_requests(mode: str, version: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("mode", ["platform", "virtual"])
-def test_requests_under_the_opentelemetry_agent_have_their_trace(mode: str) -> None:
-    check_requests(mode, AGENT, 211)
+def test_requests_under_the_opentelemetry_agent_have_their_trace(served: Served, mode: str) -> None:
+    check_requests(served, mode, 211)
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("mode", ["platform", "virtual"])
-def test_ten_thousand_requests_have_their_trace(mode: str) -> None:
-    check_requests(mode, AGENT, 10_007)
+def test_ten_thousand_requests_have_their_trace(served: Served, mode: str) -> None:
+    check_requests(served, mode, 10_007)
 
 
 @pytest.mark.parametrize("version", [AGENT, FIRST_AGENT])
 def test_spans_of_methods_that_the_opentelemetry_agent_makes(version: str) -> None:
     agent = artifact(f"io.opentelemetry.javaagent:opentelemetry-javaagent:{version}")
-    flags = [f"-javaagent:{agent}", *QUIET, "-Dotel.instrumentation.methods.include=AgentSpans[outer]"]
+    flags = [*QUICK_START, f"-javaagent:{agent}", *QUIET, "-Dotel.instrumentation.methods.include=AgentSpans[outer]"]
     script = 'AgentSpans::inner { emit("seen", trace=trace_id, span=span_id, flags=trace_flags) }'
     with program(17, "AgentSpans", (), flags=flags) as jvm:
         events, errors = called(jvm, script, 14)
@@ -203,7 +211,7 @@ def test_spans_of_brave() -> None:
 @pytest.mark.parametrize(("jdk", "wide", "arguments"), [(17, True, ()), (21, False, ("virtual",))])
 def test_spans_of_the_agent_of_datadog(jdk: int, wide: bool, arguments: tuple[str, ...]) -> None:
     bits = f"-Ddd.trace.128.bit.traceid.generation.enabled={str(wide).lower()}"
-    flags = [f"-javaagent:{artifact(DATADOG)}", *ALONE, bits]
+    flags = [*QUICK_START, f"-javaagent:{artifact(DATADOG)}", *ALONE, bits]
     with program(jdk, "DatadogSpans", SDK[:3], *arguments, flags=flags) as jvm:
         events, errors = called(jvm, f"DatadogSpans{SPANS}", 15)
     check_spans(events)
