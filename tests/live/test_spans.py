@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from statistics import median
 
@@ -11,7 +11,7 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from tests.live.scripts import waited
-from tests.live.test_contexts import AGENT, QUIET, SDK, program
+from tests.live.test_contexts import AGENT, QUICK_START, QUIET, SDK, program
 from tests.live.test_otlp import started
 from tests.maven import artifact
 from tests.output.otlp.backend import Backend, attributes, backend
@@ -26,10 +26,11 @@ NestedSpans::fail @exit { span("fail", number=arg0) }
 
 
 @contextmanager
-def requests(receiver: Backend, jdk: int, *arguments: str, flags: Sequence[str] = ()) -> Iterator[Target]:
+def under_the_agent(receiver: Backend, jdk: int, *flags: str) -> Iterator[Target]:
     """The program under the OpenTelemetry agent, which exports its spans to the backend."""
     agent = artifact(f"io.opentelemetry.javaagent:opentelemetry-javaagent:{AGENT}")
     agent_flags = [
+        *QUICK_START,
         f"-javaagent:{agent}",
         "-Dotel.metrics.exporter=none",
         "-Dotel.logs.exporter=none",
@@ -40,15 +41,35 @@ def requests(receiver: Backend, jdk: int, *arguments: str, flags: Sequence[str] 
         "-Dotel.instrumentation.methods.include=NestedSpans[request,store]",
         *flags,
     ]
-    with program(jdk, "NestedSpans", (), *arguments, flags=agent_flags) as target:
+    with program(jdk, "NestedSpans", (), flags=agent_flags) as target:
         yield target
 
 
-def traced(receiver: Backend, target: Target, script: str) -> None:
-    """Sends all calls of the program after its gate to the backend."""
+Shared = tuple[Backend, Target]
+
+
+@pytest.fixture(scope="module")
+def traced_program() -> Iterator[Shared]:
+    with backend() as receiver, under_the_agent(receiver, 21) as target:
+        yield receiver, target
+
+
+@pytest.fixture
+def shared(traced_program: Shared) -> Shared:
+    """One program on Java 21 for several tests, and the backend, which has no spans yet."""
+    receiver, _ = traced_program
+    receiver.spans.clear()
+    return traced_program
+
+
+def traced(receiver: Backend, target: Target, script: str, requests: str = "", first: bool = False) -> None:
+    """Sends the spans of these requests to the backend. ``first``: the program makes a request before btpy comes."""
+    if first:
+        target.send("first")
+        target.wait_for("first")
     with ExitStack() as stack:
         tracer = started(stack, [str(target.pid), "-e", script, "-o", receiver.url])
-        target.send()
+        target.send(requests)
         target.wait_for("done")
         assert tracer.stop() == 0
 
@@ -57,12 +78,12 @@ def number(span: Span) -> object:
     return attributes(list(span.attributes))["number"]
 
 
-@pytest.mark.parametrize("arguments", [("101",), ("101", "virtual")], ids=["platform", "virtual"])
-def test_spans_are_part_of_the_trace_of_the_application(arguments: tuple[str, ...]) -> None:
-    with backend() as receiver, requests(receiver, 21, *arguments) as target:
-        traced(receiver, target, SCRIPT)
-        waited(lambda: len(receiver.spans) == 101 * 5 + 102 * 2, "the spans of both")
-        spans = [span for _, span in receiver.spans]
+@pytest.mark.parametrize("requests", ["101", "101 virtual"], ids=["platform", "virtual"])
+def test_spans_are_part_of_the_trace_of_the_application(shared: Shared, requests: str) -> None:
+    receiver, target = shared
+    traced(receiver, target, SCRIPT, requests, first=True)
+    waited(lambda: len(receiver.spans) == 101 * 5 + 102 * 2, "the spans of both")
+    spans = [span for _, span in receiver.spans]
     by_id = {span.span_id: span for span in spans}
     assert len(by_id) == len(spans)
     parents = Counter((span.name, by_id[span.parent_span_id].name) for span in spans if span.parent_span_id)
@@ -98,12 +119,12 @@ def test_spans_are_part_of_the_trace_of_the_application(arguments: tuple[str, ..
         assert "\tat NestedSpans.fail" in str(span_attributes["exception.stacktrace"])
 
 
-def test_the_same_methods_as_spans_of_both() -> None:
+def test_the_same_methods_as_spans_of_both(shared: Shared) -> None:
     script = '@OnMethod(class="NestedSpans", method="/request|store/", location=EXIT) @Span(by="btpy") { }'
-    with backend() as receiver, requests(receiver, 17, "103") as target:
-        traced(receiver, target, script)
-        waited(lambda: len(receiver.spans) == 103 * 2 + 104 * 2, "the spans of both")
-        spans = [span for _, span in receiver.spans]
+    receiver, target = shared
+    traced(receiver, target, script, "103", first=True)
+    waited(lambda: len(receiver.spans) == 103 * 2 + 104 * 2, "the spans of both")
+    spans = [span for _, span in receiver.spans]
     by_id = {span.span_id: span for span in spans}
     stores = [span for span in spans if span.name == "NestedSpans.store"]
     btpy_spans = [span for span in stores if attributes(list(span.attributes)).get("by") == "btpy"]
@@ -120,8 +141,8 @@ def test_the_same_methods_as_spans_of_both() -> None:
 def test_durations_are_those_of_the_spans_of_the_agent() -> None:
     """Within 1 % for calls of 30 ms, unless the thread loses its processor between the ends of both spans."""
     script = '@OnMethod(class="NestedSpans", method="store", location=EXIT) @Span(by="btpy") { }'
-    with backend() as receiver, requests(receiver, 17, "41", flags=["-Dpause=30"]) as target:
-        traced(receiver, target, script)
+    with backend() as receiver, under_the_agent(receiver, 17, "-Dpause=30") as target:
+        traced(receiver, target, script, "41", first=True)
         waited(lambda: len(receiver.spans) == 41 + 42 * 2, "the spans of both")
         stores = [span for _, span in receiver.spans if span.name == "NestedSpans.store"]
     ours = {span.trace_id: span for span in stores if attributes(list(span.attributes)).get("by") == "btpy"}
@@ -141,16 +162,16 @@ def test_durations_are_those_of_the_spans_of_the_agent() -> None:
 def test_a_trace_that_is_not_sampled_gets_no_spans() -> None:
     with (
         backend() as receiver,
-        requests(receiver, 17, "13", flags=["-Dotel.traces.sampler=always_off"]) as target,
+        under_the_agent(receiver, 17, "-Dotel.traces.sampler=always_off") as target,
     ):
-        traced(receiver, target, SCRIPT + "NestedSpans::price @exit { @seen = count() }")
+        traced(receiver, target, SCRIPT + "NestedSpans::price @exit { @seen = count() }", "13", first=True)
         assert not receiver.spans
         assert receiver.last("btpy.seen").sum.data_points[0].as_int == 13
 
 
 def test_without_a_library_the_outermost_span_begins_a_trace() -> None:
-    with backend() as receiver, program(17, "NestedSpans", (), "17", flags=QUIET) as target:
-        traced(receiver, target, SCRIPT + 'NestedSpans::request @exit { span("request") }')
+    with backend() as receiver, program(17, "NestedSpans", (), flags=QUIET) as target:
+        traced(receiver, target, SCRIPT + 'NestedSpans::request @exit { span("request") }', "17")
         spans = [span for _, span in receiver.spans]
     by_id = {span.span_id: span for span in spans}
     assert len(by_id) == len(spans) == 17 * 6
@@ -173,8 +194,8 @@ def test_a_span_that_may_not_be_written_is_no_parent() -> None:
     NestedSpans::discount @exit { span("discount", number=arg0) }
     NestedSpans::request @exit { span("request", number=arg0) }
     """
-    with backend() as receiver, program(17, "NestedSpans", (), "19", flags=QUIET) as target:
-        traced(receiver, target, script)
+    with backend() as receiver, program(17, "NestedSpans", (), flags=QUIET) as target:
+        traced(receiver, target, script, "19")
         spans = [span for _, span in receiver.spans]
     by_id = {span.span_id: span for span in spans}
     parents = Counter((span.name, by_id[span.parent_span_id].name) for span in spans if span.parent_span_id)

@@ -1,8 +1,11 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.util.concurrent.locks.LockSupport;
 
 /**
  * Requests whose spans are made by the OpenTelemetry agent ({@code request}, {@code store}), by btpy ({@code price}, {@code discount},
- * {@code write}, {@code fail}), or by no tool. The first request is before the gate.
+ * {@code write}, {@code fail}), or by no tool. Each line of its standard input is a number of requests, with the word
+ * {@code virtual} for a virtual thread. The line {@code first} is one request, so that the agent loads its storage of spans.
  */
 public final class NestedSpans {
     /** Milliseconds that {@code store} takes. */
@@ -12,22 +15,28 @@ public final class NestedSpans {
 
     private NestedSpans() {}
 
-    /** Arguments: the number of requests; {@code virtual} for a virtual thread. */
     public static void main(String[] arguments) throws Exception {
-        request(0);
-        Gate.await();
-        Runnable requests = () -> {
-            for (int i = 1; i <= Integer.parseInt(arguments[0]); i++) {
-                request(i);
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+        System.out.println("ready");
+        for (String line = input.readLine(); line != null; line = input.readLine()) {
+            if (line.equals("first")) {
+                request(0);
+                System.out.println("first");
+                continue;
             }
-        };
-        if (arguments.length > 1) {
-            ((Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, requests)).join();
-        } else {
-            requests.run();
+            String[] words = line.split(" ");
+            Runnable requests = () -> {
+                for (int i = 1; i <= Integer.parseInt(words[0]); i++) {
+                    request(i);
+                }
+            };
+            if (words.length > 1) {
+                ((Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, requests)).join();
+            } else {
+                requests.run();
+            }
+            System.out.println("done");
         }
-        System.out.println("done");
-        Gate.pass();
     }
 
     static void request(int number) {
