@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import btpy
 from btpy.errors import BtpyError, UsageError
 from tests.jdks import all_jdks, compiled, java, java_home
 from tests.maven import artifact
-from tests.targets import Target, target
+from tests.targets import PATIENCE, Target, target
 
 JAVA = Path(__file__).parents[1] / "java"
 SCRIPT = """FlightOrders::order @exit {
@@ -29,31 +30,63 @@ SCRIPT = """FlightOrders::order @exit {
     @orders = count();
 }"""
 MISSION_CONTROL = ("org.openjdk.jmc:flightrecorder:8.3.1", "org.openjdk.jmc:common:8.3.1", "org.lz4:lz4-java:1.8.0")
+QUICK_START = ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC")
+"""Options for the tools of the JDK, which run for less than a second."""
+
 TOOLS = 17
 """The JDK whose tools read the recordings of Java 8, which has no such tools."""
 
 
 @contextmanager
-def program(jdk: int, *rounds: str, flags: Sequence[str] = ()) -> Iterator[Target]:
-    classes = compiled([JAVA / "Gate.java", JAVA / "jfr" / "FlightOrders.java"], release=8)
-    with target(jdk, "FlightOrders", *rounds, classpath=[classes], flags=flags) as jvm:
+def program(jdk: int, *flags: str) -> Iterator[Target]:
+    classes = compiled([JAVA / "jfr" / "FlightOrders.java"], release=8)
+    with target(jdk, "FlightOrders", classpath=[classes], flags=flags) as jvm:
         yield jvm
 
 
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Target]:
+    """The program on Java 17, for all tests that leave JFR as they found it. JFR needs most of a second to start."""
+    with program(17) as jvm:
+        yield jvm
+        assert known_types(jvm) == "types []"
+
+
 def run(jdk: int, tool: str, *arguments: object) -> str:
-    command = [str(java_home(jdk) / "bin" / tool), *map(str, arguments)]
+    command = [str(java_home(jdk) / "bin" / tool), *QUICK_START, *map(str, arguments)]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
 
 
-def recorded(jdk: int, file: Path, name: str = "com.acme.Order") -> list[dict[str, Any]]:
+def jcmd(jdk: int, jvm: Target, *words: object) -> None:
+    """Tells the JVM itself if it listens already. The tool, which starts a JVM, would say the same."""
+    path = Path(f"/tmp/.java_pid{jvm.pid}")
+    if not path.exists():
+        run(jdk, "jcmd", jvm.pid, *words)
+        return
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(PATIENCE)
+        connection.connect(str(path))
+        connection.sendall(f"1\0jcmd\0{' '.join(map(str, words))}\0\0\0".encode())
+        with connection.makefile() as answer:
+            status, _, text = answer.read().partition("\n")
+    assert status == "0", text
+
+
+def recorded(jdk: int, file: Path, name: str = "com.acme.Order", frames: int = 5) -> list[dict[str, Any]]:
     """The fields of the events, with the names of their type."""
-    document = json.loads(run(jdk, "jfr", "print", "--json", "--stack-depth", "5", "--events", name, file))
+    document = json.loads(run(jdk, "jfr", "print", "--json", "--stack-depth", frames, "--events", name, file))
     return [event["values"] for event in document["recording"]["events"]]
 
 
 def next_round(jvm: Target, orders: str) -> None:
-    jvm.send()
+    jvm.send(orders)
     jvm.wait_for(f"done {orders}")
+
+
+def known_types(jvm: Target) -> str:
+    """The types of events that JFR knows, except those of the JDK."""
+    jvm.send("types")
+    return jvm.wait_for("types ")
 
 
 def types(text: str) -> set[str]:
@@ -63,8 +96,8 @@ def types(text: str) -> set[str]:
 
 def check_nothing_is_registered(jdk: int, jvm: Target, file: Path) -> None:
     """A recording that begins after btpy has left knows no event type of btpy."""
-    run(jdk, "jcmd", jvm.pid, "JFR.start", "name=after")
-    run(jdk, "jcmd", jvm.pid, "JFR.dump", "name=after", f"filename={file}")
+    jcmd(jdk, jvm, "JFR.start", "name=after")
+    jcmd(jdk, jvm, "JFR.dump", "name=after", f"filename={file}")
     for command in ("summary", "metadata"):
         names = types(run(jdk, "jfr", command, file))
         assert "jdk.ActiveRecording" in names
@@ -74,17 +107,16 @@ def check_nothing_is_registered(jdk: int, jvm: Target, file: Path) -> None:
 @all_jdks
 def test_each_firing_is_an_event_with_typed_fields(jdk: int, tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
-    with program(jdk, "7", "101", "13") as jvm:
+    with program(jdk) as jvm:
         with btpy.attach(jvm.pid) as session:
             session.add(SCRIPT)
             next_round(jvm, "7")  # no recording yet
-            run(jdk, "jcmd", jvm.pid, "JFR.start", "name=run")
+            jcmd(jdk, jvm, "JFR.start", "name=run")
             next_round(jvm, "101")
-            run(jdk, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
+            jcmd(jdk, jvm, "JFR.stop", "name=run", f"filename={file}")
             next_round(jvm, "13")
             assert session.maps["orders"].value == 7 + 101 + 13
-        jvm.send()
-        assert jvm.wait_for("types") == "types []"
+        assert known_types(jvm) == "types []"
         check_nothing_is_registered(jdk, jvm, tmp_path / "after.jfr")
     assert "com.acme.Order" in types(run(jdk, "jfr", "summary", file))
     events = recorded(jdk, file)
@@ -110,29 +142,27 @@ def test_each_firing_is_an_event_with_typed_fields(jdk: int, tmp_path: Path) -> 
 @all_jdks
 def test_a_recording_that_began_before_the_probe_and_ends_after_it(jdk: int, tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
-    with program(jdk, "31", "103", "17") as jvm:
-        run(jdk, "jcmd", jvm.pid, "JFR.start", "name=run")
+    with program(jdk) as jvm:
+        jcmd(jdk, jvm, "JFR.start", "name=run")
         next_round(jvm, "31")
         with btpy.attach(jvm.pid) as session:
             session.add(SCRIPT)
             next_round(jvm, "103")
         next_round(jvm, "17")
-        jvm.send()
-        assert jvm.wait_for("types") == "types []"
-        run(jdk, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
+        assert known_types(jvm) == "types []"
+        jcmd(jdk, jvm, "JFR.stop", "name=run", f"filename={file}")
     assert [event["number"] for event in recorded(jdk, file)] == list(range(1, 104))
 
 
 def test_on_java_8(tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
-    with program(8, "101", flags=[f"-XX:StartFlightRecording=filename={file},dumponexit=true"]) as jvm:
+    with program(8, f"-XX:StartFlightRecording=filename={file},dumponexit=true") as jvm:
         with btpy.attach(jvm.pid) as session:
             session.add(SCRIPT)
             next_round(jvm, "101")
-        jvm.send()
-        assert jvm.wait_for("types") == "types []"
-        jvm.send()
-        jvm.wait()
+        assert known_types(jvm) == "types []"
+        jvm.process.stdin.close()  # type: ignore[union-attr]
+        assert jvm.wait() == 0
     events = recorded(TOOLS, file)
     assert [event["number"] for event in events] == list(range(1, 102))
     assert {event["who"]["javaName"] for event in events} == {"main"}
@@ -141,7 +171,7 @@ def test_on_java_8(tmp_path: Path) -> None:
 @pytest.mark.parametrize("jdk", [11, 25])
 def test_a_jvm_without_the_module_refuses_the_script(jdk: int) -> None:
     flags = ["--limit-modules", "java.base,java.instrument,jdk.unsupported"]
-    with program(jdk, "7", "11", flags=flags) as jvm, btpy.attach(jvm.pid) as session:
+    with program(jdk, *flags) as jvm, btpy.attach(jvm.pid) as session:
         with pytest.raises(UsageError, match=r"this JVM has no module jdk\.jfr") as error:
             session.add(SCRIPT)
         assert any("--add-modules jdk.jfr" in line for line in error.value.help)
@@ -151,18 +181,17 @@ def test_a_jvm_without_the_module_refuses_the_script(jdk: int) -> None:
         assert session.maps["orders"].value == 11
 
 
-def test_values_are_evaluated_only_if_the_event_is_enabled(tmp_path: Path) -> None:
+def test_values_are_evaluated_only_if_the_event_is_enabled(shared: Target, tmp_path: Path) -> None:
     script = 'FlightOrders::order { jfr("com.acme.Wrong", number=1 / (arg0 as int - arg0 as int)) }'
     file = tmp_path / "run.jfr"
-    with program(17, "13", "7", "19") as jvm:
-        with btpy.attach(jvm.pid) as session:
-            session.add(script)
-            next_round(jvm, "13")
-            run(17, "jcmd", jvm.pid, "JFR.start", "name=run")
-            next_round(jvm, "7")
-            run(17, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
-            next_round(jvm, "19")
-        assert sum(error.count for error in session.errors) == 7
+    with btpy.attach(shared.pid) as session:
+        session.add(script)
+        next_round(shared, "13")
+        jcmd(17, shared, "JFR.start", "name=run")
+        next_round(shared, "7")
+        jcmd(17, shared, "JFR.stop", "name=run", f"filename={file}")
+        next_round(shared, "19")
+    assert sum(error.count for error in session.errors) == 7
     assert recorded(17, file, "com.acme.Wrong") == []
 
 
@@ -170,8 +199,8 @@ def test_two_sessions_may_write_the_same_event(tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
     script = 'FlightOrders::order { jfr("com.acme.Same", number=arg0 as int) }'
     other = 'FlightOrders::order { jfr("com.acme.Same", number=arg0 as long) }'
-    with program(21, "7", "11", "13") as jvm:
-        run(21, "jcmd", jvm.pid, "JFR.start", "name=run")
+    with program(21) as jvm:
+        jcmd(21, jvm, "JFR.start", "name=run")
         with btpy.attach(jvm.pid) as first:
             first.add(script)
             with btpy.attach(jvm.pid) as second:
@@ -181,73 +210,67 @@ def test_two_sessions_may_write_the_same_event(tmp_path: Path) -> None:
                     third.add(other)
             next_round(jvm, "11")
         next_round(jvm, "13")
-        run(21, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
-        jvm.send()
-        assert jvm.wait_for("types") == "types []"
+        jcmd(21, jvm, "JFR.stop", "name=run", f"filename={file}")
+        assert known_types(jvm) == "types []"
     assert len(recorded(21, file, "com.acme.Same")) == 2 * 7 + 11
 
 
-def test_a_probe_is_replaced_by_one_with_other_fields(tmp_path: Path) -> None:
+def test_a_probe_is_replaced_by_one_with_other_fields(shared: Target, tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
-    with program(17, "7", "11") as jvm:
-        run(17, "jcmd", jvm.pid, "JFR.start", "name=run")
-        with btpy.attach(jvm.pid) as session:
-            session.add('FlightOrders::order { jfr("com.acme.Order", number=arg0 as int) }')
-            with pytest.raises(BtpyError, match="has other fields elsewhere"):
-                session.add('FlightOrders::order { jfr("com.acme.Order", name=arg1 as string) }')
-            next_round(jvm, "7")
-            next(iter(session.probes.values())).remove()
+    jcmd(17, shared, "JFR.start", "name=run")
+    with btpy.attach(shared.pid) as session:
+        session.add('FlightOrders::order { jfr("com.acme.Order", number=arg0 as int) }')
+        with pytest.raises(BtpyError, match="has other fields elsewhere"):
             session.add('FlightOrders::order { jfr("com.acme.Order", name=arg1 as string) }')
-            next_round(jvm, "11")
-        run(17, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
-        jvm.send()
-        assert jvm.wait_for("types") == "types []"
+        next_round(shared, "7")
+        next(iter(session.probes.values())).remove()
+        session.add('FlightOrders::order { jfr("com.acme.Order", name=arg1 as string) }')
+        next_round(shared, "11")
+    jcmd(17, shared, "JFR.stop", "name=run", f"filename={file}")
+    assert known_types(shared) == "types []"
     events = recorded(17, file)
     assert sorted("number" if "number" in event else "name" for event in events) == ["name"] * 11 + ["number"] * 7
 
 
-def test_probes_in_methods_that_jfr_itself_calls(tmp_path: Path) -> None:
+def test_probes_in_methods_that_jfr_itself_calls(shared: Target, tmp_path: Path) -> None:
     """A recording starts and stops while each call of these methods, also on threads of JFR, writes an event."""
     script = """
     @OnMethod(class="java.util.HashMap", method="/put|get|remove/") { jfr("com.acme.Inside", at=method) }
     @OnMethod(class="java.util.ArrayList", method="/add|get/") { jfr("com.acme.Inside", at=method) }
     FlightOrders::order { jfr("com.acme.Order", number=arg0 as int) }
     """
-    with program(17, *["101"] * 5) as jvm:
-        with btpy.attach(jvm.pid) as session:
-            session.add(script)
-            for number in range(5):
-                run(17, "jcmd", jvm.pid, "JFR.start", "name=run", "settings=profile")
-                next_round(jvm, "101")
-                file = tmp_path / f"run{number}.jfr"
-                run(17, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
-                assert len(recorded(17, file)) == 101
-            assert not session.errors
-        jvm.send()
-        assert jvm.wait_for("types") == "types []"
+    with btpy.attach(shared.pid) as session:
+        session.add(script)
+        for number in range(5):
+            jcmd(17, shared, "JFR.start", "name=run", "settings=profile")
+            next_round(shared, "101")
+            file = tmp_path / f"run{number}.jfr"
+            jcmd(17, shared, "JFR.stop", "name=run", f"filename={file}")
+            assert len(recorded(17, file)) == 101
+        assert not session.errors
+    assert known_types(shared) == "types []"
 
 
-def test_the_classes_of_jfr_are_left_out() -> None:
+def test_the_classes_of_jfr_are_left_out(shared: Target) -> None:
     script = 'jdk.jfr.internal.**::* { jfr("com.acme.Inside", at=method) }'
-    with program(17, "7") as jvm, btpy.attach(jvm.pid) as session:
+    with btpy.attach(shared.pid) as session:
         session.add('FlightOrders::order { jfr("com.acme.Order", number=arg0 as int) }')  # loads classes of JFR
         with pytest.raises(BtpyError, match=r"jdk\.jfr\..* is not traced by this probe"):
             session.add(script)
 
 
-def test_secrets_are_masked_and_texts_are_cut(tmp_path: Path) -> None:
+def test_secrets_are_masked_and_texts_are_cut(shared: Target, tmp_path: Path) -> None:
     script = """FlightOrders::order {
         let password = arg1 as string;
         let pin = arg0 as int;
         jfr("com.acme.Order", number=arg0 as int, text=password, name=arg1 as string)
     }"""
     file = tmp_path / "run.jfr"
-    with program(17, "11") as jvm:
-        run(17, "jcmd", jvm.pid, "JFR.start", "name=run")
-        with btpy.attach(jvm.pid, limits=btpy.Limits(string_chars=5)) as session:
-            session.add(script)
-            next_round(jvm, "11")
-        run(17, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
+    jcmd(17, shared, "JFR.start", "name=run")
+    with btpy.attach(shared.pid, limits=btpy.Limits(string_chars=5)) as session:
+        session.add(script)
+        next_round(shared, "11")
+    jcmd(17, shared, "JFR.stop", "name=run", f"filename={file}")
     events = recorded(17, file)
     assert len(events) == 11
     assert {event["name"] for event in events} == {"custo"}
@@ -257,11 +280,11 @@ def test_secrets_are_masked_and_texts_are_cut(tmp_path: Path) -> None:
 @all_jdks
 def test_mission_control_reads_as_many_events_with_units(jdk: int, tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
-    with program(jdk, "109") as jvm, btpy.attach(jvm.pid) as session:
+    with program(jdk) as jvm, btpy.attach(jvm.pid) as session:
         session.add(SCRIPT)
-        run(jdk, "jcmd", jvm.pid, "JFR.start", "name=run")
+        jcmd(jdk, jvm, "JFR.start", "name=run")
         next_round(jvm, "109")
-        run(jdk, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
+        jcmd(jdk, jvm, "JFR.stop", "name=run", f"filename={file}")
     jars = [artifact(name) for name in MISSION_CONTROL]
     classes = compiled([JAVA / "jfr" / "ReadByMissionControl.java"], release=11, classpath=jars)
     path = os.pathsep.join(map(str, (classes, *jars)))
@@ -294,14 +317,14 @@ def test_events_of_functions_subscribers_and_timers(tmp_path: Path) -> None:
     @OnTimer(20ms) { jfr("com.acme.Tick", heap=heap_used()) }
     """
     file = tmp_path / "run.jfr"
-    with program(17, "11") as jvm:
-        run(17, "jcmd", jvm.pid, "JFR.start", "name=run")
+    with program(17) as jvm:
+        jcmd(17, jvm, "JFR.start", "name=run")
         with btpy.attach(jvm.pid) as session:
             session.add(script)
             next_round(jvm, "11")
             time.sleep(0.2)
             assert not session.errors
-        run(17, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
+        jcmd(17, jvm, "JFR.stop", "name=run", f"filename={file}")
     assert sorted(event["number"] for event in recorded(17, file, "com.acme.Told")) == [-1] * 5 + [*range(1, 12)]
     assert [event["number"] for event in recorded(17, file, "com.acme.Placed")] == [*range(1, 12)]
     ticks = recorded(17, file, "com.acme.Tick")
@@ -314,13 +337,13 @@ def test_events_are_written_by_many_threads_and_virtual_ones(tmp_path: Path) -> 
     file = tmp_path / "run.jfr"
     classes = compiled([JAVA / "Gate.java", JAVA / "jfr" / "FlightThreads.java"], release=11)
     with target(21, "FlightThreads", "7", "1009", classpath=[classes]) as jvm:
-        run(21, "jcmd", jvm.pid, "JFR.start", "name=run")
+        jcmd(21, jvm, "JFR.start", "name=run")
         with btpy.attach(jvm.pid) as session:
             session.add('FlightThreads::work { jfr("com.acme.Work", virtual=is_virtual, name=thread_name) }')
             jvm.send()
             jvm.wait_for("done")
-        run(21, "jcmd", jvm.pid, "JFR.stop", "name=run", f"filename={file}")
-    events = recorded(21, file, "com.acme.Work")
+        jcmd(21, jvm, "JFR.stop", "name=run", f"filename={file}")
+    events = recorded(21, file, "com.acme.Work", frames=1)
     counts = Counter(event["virtual"] for event in events)
     assert counts == {True: 7 * 1009, False: 7 * 1009}
     assert all(event["name"] == event["eventThread"]["javaName"] for event in events if not event["virtual"])

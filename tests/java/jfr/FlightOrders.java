@@ -1,26 +1,32 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Places orders in rounds, one round for each line on stdin, and tells which of its events JFR knows. */
+/**
+ * Places as many orders as a line of its standard input says. The line {@code types} asks for the types of events that JFR
+ * knows.
+ */
 public final class FlightOrders {
     private static volatile int sink;
 
     private FlightOrders() {}
 
-    /** Arguments: the number of orders in each round, one argument for each round. */
     public static void main(String[] arguments) throws Exception {
         order(0, "warm-up", 0.0, false, FlightOrders.class, Thread.currentThread(), 'w', 0L);
-        Gate.await();
-        for (String round : arguments) {
-            for (int i = 1; i <= Integer.parseInt(round); i++) {
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+        System.out.println("ready");
+        for (String line = input.readLine(); line != null; line = input.readLine()) {
+            if (line.equals("types")) {
+                System.out.println("types " + types());
+                continue;
+            }
+            for (int i = 1; i <= Integer.parseInt(line); i++) {
                 order(i, "customer " + i, i / 2.0, i % 2 == 0, List.class, Thread.currentThread(), (char) ('a' + i % 26), i * 1024L);
             }
-            System.out.println("done " + round);
-            Gate.pass();
+            System.out.println("done " + line);
         }
-        System.out.println("types " + types());
-        Gate.pass();
     }
 
     static int order(
