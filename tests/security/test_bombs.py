@@ -5,6 +5,7 @@ constant.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import struct
@@ -64,8 +65,9 @@ def held(read: Callable[[], object], size: int, extra: int = SMALL) -> None:
         with contextlib.suppress(BtpyError, OSError, zipfile.BadZipFile, zlib.error):
             read()
 
-    quietly()  # tables that are created once
-    assert peak(quietly) <= extra + RATIO * size
+    most = extra + RATIO * size
+    if peak(quietly) > most:  # perhaps because it has created tables that are created once
+        assert peak(quietly) <= most
 
 
 def zeros(count: int) -> Iterator[bytes]:
@@ -74,14 +76,21 @@ def zeros(count: int) -> Iterator[bytes]:
         yield piece
 
 
-def bomb(path: Path, names: tuple[str, ...], size: int = 128 * MIB) -> Path:
+def bomb(path: Path, names: tuple[str, ...]) -> Path:
     """A jar whose entries are zeros. It has a thousandth of their length."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
+    path.write_bytes(_bomb(names))
+    return path
+
+
+@functools.cache
+def _bomb(names: tuple[str, ...]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as jar:
         for name in names:
             with jar.open(name, "w") as entry:
-                for piece in zeros(size):
+                for piece in zeros(128 * MIB):
                     entry.write(piece)
-    return path
+    return file.getvalue()
 
 
 def lying(path: Path, claimed: int) -> Path:
@@ -193,7 +202,10 @@ def image(content: bytes, uncompressed: int, *, compressed: bool = True, strings
 
 
 def packed(content: bytes, claimed: int) -> bytes:
-    deflated = zlib.compress(content, 9)
+    return _packed(zlib.compress(content, 9), claimed)
+
+
+def _packed(deflated: bytes, claimed: int) -> bytes:
     return struct.pack("<IQQIIB", 0xCAFEFAFA, len(deflated), claimed, 1, 0, 1) + deflated
 
 
@@ -206,8 +218,9 @@ def test_a_modules_file_that_inflates(tmp_path: Path) -> None:
     good = b"\xca\xfe\xba\xbe" + bytes(100)
     path.write_bytes(image(packed(good, len(good)), len(good)))
     assert read_image(path) == [good]
+    deflated = zlib.compress(b"\xca\xfe\xba\xbe" + bytes(128 * MIB), 9)
     for claimed in (104, 128 * MIB, (1 << 63) - 1):
-        path.write_bytes(image(packed(b"\xca\xfe\xba\xbe" + bytes(128 * MIB), claimed), claimed))
+        path.write_bytes(image(_packed(deflated, claimed), claimed))
         held(lambda: read_image(path), path.stat().st_size, 2 * MAX_ENTRY_BYTES)
         with pytest.raises(ClassFileError):
             read_image(path)
