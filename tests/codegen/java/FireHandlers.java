@@ -267,24 +267,40 @@ public class FireHandlers {
         return answer + " " + Injection.end();
     }
 
-    /** Fires at every depth of a recursion that ends in a StackOverflowError, several times; returns the number of firings. */
+    private static final int SMALL_STACK = 256 << 10;
+
+    /**
+     * Fires at every depth of a recursion that ends in a StackOverflowError, several times. Returns the number of these
+     * errors, and the number of times after which the guard was not open. The last recursion is on this thread, and the
+     * others are on a thread with a small stack, whose depths are soon passed.
+     */
     static String overflow(String[] words) throws Throwable {
         Class<?> handler = new Handlers().define(words[1], bytes(words[2]));
         MethodHandle fire = MethodHandles.publicLookup()
             .findStatic(handler, "fire", MethodType.methodType(void.class, int.class));
-        int overflows = 0;
-        int mute = 0;
-        for (int i = 0; i < number(words[3]); i++) {
-            try {
-                recurse(fire, site());
-            } catch (StackOverflowError expected) {
-                overflows++;
+        int[] counts = new int[2];
+        Thread thread = new Thread(null, () -> {
+            for (int i = 1; i < number(words[3]); i++) {
+                overflowOnce(fire, counts);
             }
-            int entry = Guard.enter(session, 0);
-            mute += entry < 0 ? 1 : 0;
-            Guard.leave(entry);
+        }, "small", SMALL_STACK);
+        thread.start();
+        thread.join();
+        overflowOnce(fire, counts);
+        return counts[0] + " " + counts[1];
+    }
+
+    private static void overflowOnce(MethodHandle fire, int[] counts) {
+        try {
+            recurse(fire, site());
+        } catch (StackOverflowError expected) {
+            counts[0]++;
+        } catch (Throwable unexpected) {
+            throw new AssertionError(unexpected);
         }
-        return overflows + " " + mute;
+        int entry = Guard.enter(session, 0);
+        counts[1] += entry < 0 ? 1 : 0;
+        Guard.leave(entry);
     }
 
     static void recurse(MethodHandle fire, int site) throws Throwable {
