@@ -16,8 +16,9 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
     """
     base = factory.getbasetemp()
     run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    with (run / f"{name}.lock").open("w+") as lock:
+    with (run / f"{name}.lock").open("a+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.seek(0)
         made = lock.read()
         if made:
             return Path(made)
