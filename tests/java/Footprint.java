@@ -2,6 +2,7 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
+import java.lang.reflect.Method;
 import java.util.concurrent.CountDownLatch;
 
 /**
@@ -37,6 +38,11 @@ public final class Footprint {
 
     private static String state() throws Exception {
         System.gc();
+        return collected();
+    }
+
+    /** One collection is exact enough for many virtual threads, whose stacks take a second in each collection. */
+    private static String collected() throws Exception {
         System.gc();
         long metaspace = 0;
         for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
@@ -122,11 +128,12 @@ public final class Footprint {
             }
             ended.countDown();
         };
+        Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
         for (int i = 0; i < threads; i++) {
-            Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, work);
+            start.invoke(null, work);
         }
         inside.await();
-        String state = state();
+        String state = collected();
         over.countDown();
         ended.await();
         return state;

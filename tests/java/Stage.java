@@ -94,7 +94,7 @@ public final class Stage {
                 guest = null;
                 while (loader.get() != null) {
                     System.gc();
-                    Thread.sleep(1);
+                    Thread.sleep(50);
                 }
                 return "gone";
             case "virtual": // JDK 21 and later

@@ -82,7 +82,7 @@ def test_at_rest_it_takes_its_buffers_and_little_more(jdk: int) -> None:
 
 @pytest.mark.parametrize("jdk", [21, 25])
 def test_threads_that_fire_take_nothing_of_their_own(jdk: int) -> None:
-    with footprint(jdk, "-Xmx600m") as jvm:
+    with footprint(jdk, "-Xms600m", "-Xmx600m", "-Xmn400m") as jvm:
         counts = (1, 101, 100_003)
         before = {count: asked(jvm, f"virtual {count}")["heap"] for count in counts}
         with Session.attach(jvm.pid, Limits(event_buffer_bytes=BUFFERS)) as session:
