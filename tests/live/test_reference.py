@@ -41,7 +41,8 @@ def texts() -> dict[str, str]:
 
 def run(script: Path, *flags: str) -> tuple[dict[str, int], set[str]]:
     """Hits by probe, and the kinds of errors."""
-    with target(17, MAIN, "--requests", "307", "--rate", "0", "--gate", classpath=[shop_jar()], flags=["-XX:TieredStopAtLevel=1"]) as shop:
+    options = ["--requests", "307", "--rate", "0", "--gate"]
+    with target(17, MAIN, *options, classpath=[shop_jar()], flags=["-XX:TieredStopAtLevel=1"]) as shop:
         with tracing(shop.pid, script, "--pending", "--level", "2", *flags) as tracer:
             shop.send()
             shop.wait_for("counts ")
