@@ -22,10 +22,21 @@ _BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The children of a node, without expressions: no block begins in an expression."""
+    return (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
+
+
+def everything_below(node: ast.AST) -> Iterator[ast.AST]:
+    for child in statements(node):
+        yield child
+        yield from everything_below(child)
+
+
 def depth(node: ast.AST) -> int:
     """The depth of nested blocks. An ``elif`` is on the level of its ``if``."""
     deepest = 0
-    for child in ast.iter_child_nodes(node):
+    for child in statements(node):
         is_elif = isinstance(node, ast.If) and isinstance(child, ast.If) and node.orelse == [child]
         if not isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
             deepest = max(deepest, depth(child) + (isinstance(child, _BLOCKS) and not is_elif))
@@ -35,7 +46,7 @@ def depth(node: ast.AST) -> int:
 def too_large(path: Path) -> Iterator[tuple[str, str]]:
     """The names of functions and classes in a module that are too large, and their sizes."""
     module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in everything_below(ast.parse(path.read_text())):
         if isinstance(node, ast.ClassDef):
             methods = sum(isinstance(child, _FUNCTIONS) for child in node.body)
             lines = (node.end_lineno or 0) - node.lineno + 1

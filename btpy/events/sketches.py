@@ -104,9 +104,8 @@ class Distinct:
         ranges. ``docs/runtime.md`` describes the registers.
         """
         registers = len(self.registers)
-        counts = [0] * (HIGHEST_RANK + 1)
-        for rank in self.registers:
-            counts[min(rank, HIGHEST_RANK)] += 1
+        counts = [self.registers.count(rank) for rank in range(HIGHEST_RANK)]
+        counts.append(registers - sum(counts))
         total = registers * _tau(1 - counts[HIGHEST_RANK] / registers)
         for count in counts[HIGHEST_RANK - 1 : 0 : -1]:
             total = 0.5 * (total + count)

@@ -24,26 +24,26 @@ def registers(values: int, chance: random.Random) -> bytes:
     The highest rank of n values is below r with the chance
     (1 - 2**-r)**n, so one random number gives it.
     """
+    random_number, parts = chance.random, math.frexp
     ranks = bytearray(REGISTERS)
     for register, inside in enumerate(occupancies(values, chance)):
         if inside:
-            below = chance.random() ** (1 / inside)
-            ranks[register] = min(HIGHEST_RANK, 1 + math.floor(-math.log2(1 - below))) if below < 1 else HIGHEST_RANK
+            above = 1 - random_number() ** (1 / inside)
+            rank = 1 - parts(above)[1] if above else HIGHEST_RANK  # the leading zeros of the fraction, and one
+            ranks[register] = rank if rank < HIGHEST_RANK else HIGHEST_RANK
     return bytes(ranks)
 
 
 def occupancies(values: int, chance: random.Random) -> list[int]:
-    """The number of values in each register, by splitting the values in two again and again."""
+    """The number of values in each register, by splitting the values in two again and again. Each value tosses a coin,
+    and the ones among random bits are the heads.
+    """
+    random_bits = chance.getrandbits
     counts = [values]
     while len(counts) < REGISTERS:
-        halves = [binomial(count, chance) for count in counts]
+        halves = [random_bits(count).bit_count() if count else 0 for count in counts]
         counts = [part for count, one in zip(counts, halves, strict=True) for part in (one, count - one)]
     return counts
-
-
-def binomial(tosses: int, chance: random.Random) -> int:
-    """The number of heads in this number of coin tosses: the ones among random bits."""
-    return chance.getrandbits(tosses).bit_count() if tosses else 0
 
 
 def errors(values: int) -> list[float]:
