@@ -111,7 +111,15 @@ COVERED = """
 def coverage(directory: Path, name: str) -> list[list[str]]:
     """JaCoCo's own report on the classes of Stage: rows of missed and covered instructions, branches and lines."""
     report = directory / f"{name}.csv"
-    command = [java(25), "-jar", artifact(JACOCO_CLI), "report", directory / f"{name}.exec"]
+    command = [
+        java(25),
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-jar",
+        artifact(JACOCO_CLI),
+        "report",
+        directory / f"{name}.exec",
+    ]
     options = ["--classfiles", compiled(SOURCES), "--csv", report, "--quiet"]
     subprocess.run([*map(str, command), *map(str, options)], check=True, timeout=PATIENCE, capture_output=True)
     return list(csv.reader(report.read_text().splitlines()))
