@@ -232,10 +232,11 @@ def import_modules() -> None:
 
 def make_lazy_objects() -> None:
     """Makes objects that a command makes when it needs them, and that are the same in all runs: the constructors of
-    :func:`btpy.dataclass.dataclass`, and the parser with its patterns.
+    :func:`btpy.dataclass.dataclass`, the parser with its patterns, and its examples of wrong scripts.
     """
     from btpy import dataclass as slotted
     from btpy.api.programs import check_source
+    from btpy.errors import ScriptError
     from btpy.model.source import Source
 
     for kind in _subclasses(object):
@@ -243,6 +244,8 @@ def make_lazy_objects() -> None:
             type.__setattr__(kind, "__init__", slotted._init(kind, kind.__dataclass_fields__))
     for path in sorted((ROOT / "examples").glob("*.bt")):
         check_source(Source(path.name, path.read_text(encoding="utf-8")))
+    with contextlib.suppress(ScriptError):
+        check_source(Source("wrong.bt", "A::b { print(1) } }"))
 
 
 def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:
