@@ -76,7 +76,7 @@ def test_a_server_starts_while_all_its_classes_are_woven(jdk: int, tmp_path: Pat
     jar = artifact(WIREMOCK)
     classes = compiled([JAVA / f"{name}.java" for name in ("Gate", "Gated", "WireMockLoad")], classpath=[jar])
     log = tmp_path / "initialized.txt"
-    flags = [f"-Xlog:class+init:file={log}::filecount=0", "-Xverify:all"]
+    flags = [f"-Xlog:class+init:file={log}::filecount=0", "-Xverify:all", "-XX:TieredStopAtLevel=1"]
     with target(jdk, "Gated", "WireMockLoad", "53", classpath=[classes, jar], flags=flags) as server:
         with Session.attach(server.pid, PATIENT) as session:
             session.deployer.load(program(script), allow=["lost-parameter-names"])
