@@ -18,7 +18,7 @@ ABOUT_CLASSES = [explanation for explanation in explanations().values() if expla
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Target]:
-    with target(17, MAIN, "--rate", "50", classpath=[shop_jar()]) as shop:
+    with target(17, MAIN, "--rate", "5", classpath=[shop_jar()], flags=["-XX:TieredStopAtLevel=1"]) as shop:
         yield shop
 
 
