@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from tests.live.scripts import JAVA, counted, drained, values_until
 from tests.live.test_loaders import guests
 from tests.live.test_storms import PATIENT, THREADS
 from tests.live.traffic import called, started, stopped, traffic
-from tests.targets import target
+from tests.targets import Target, target
 
 CALLS = 1009
 BREAKS = '@OnLowMemory(pool="nonesuch", above=0.9) { print("low") }'
@@ -55,8 +55,15 @@ def ids(session: Session, *names: str) -> list[int]:
     return [probe.id for probe in program.active if probe.name in names]
 
 
-def test_a_tried_script_does_not_affect_later_ones() -> None:
-    with traffic() as program, Session.attach(program.pid) as session:
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Target]:
+    """One program for all tests that leave it as they found it."""
+    with traffic() as running:
+        yield running
+
+
+def test_a_tried_script_does_not_affect_later_ones(shared: Target) -> None:
+    with Session.attach(shared.pid) as session:
         begun(session, "Traffic::serve @entry { @old = count(); }")
         tried = extended(session, "Traffic::serve @entry { @tried = count(); }")
         session.deployer.match(tried)
@@ -64,7 +71,7 @@ def test_a_tried_script_does_not_affect_later_ones() -> None:
         with pytest.raises(ScriptError):
             session.deployer.rehearse(extended(session, "Traffic::serve @entry { @tried = sum(arg0.length); }"))
         session.deployer.load(extended(session, "Traffic::serve @entry { @new = count(); @more = count(); }"))
-        called(program, CALLS)
+        called(shared, CALLS)
         assert counts(session) == {"old": CALLS, "new": CALLS, "more": CALLS}
 
 
@@ -95,24 +102,24 @@ def test_replacing_under_load_counts_every_call_once(jdk: int) -> None:
         assert receipt.woven == 0
 
 
-def test_probes_share_a_class_and_leave_it_one_by_one() -> None:
-    with traffic() as program, Session.attach(program.pid) as session:
+def test_probes_share_a_class_and_leave_it_one_by_one(shared: Target) -> None:
+    with Session.attach(shared.pid) as session:
         begun(session, "Traffic::serve @entry { @a = count(); }")
         session.deployer.load(extended(session, "Traffic::serve @entry { @b = count(); }"))
-        called(program, CALLS)
+        called(shared, CALLS)
         assert session.deployer.remove([0]) == 0
-        called(program, CALLS)
+        called(shared, CALLS)
         assert session.deployer.remove([1]) == 1
-        called(program, CALLS)
+        called(shared, CALLS)
         assert counts(session) == {"a": CALLS, "b": 2 * CALLS}
         session.deployer.load(extended(session, "Traffic::serve @entry { @a = count(); }"))
-        called(program, 7)
+        called(shared, 7)
         assert counts(session) == {"a": CALLS + 7, "b": 2 * CALLS}
         assert session.departure.detach().woven == 1
 
 
-def test_a_version_that_does_not_fit_leaves_the_old_one() -> None:
-    with traffic() as program, Session.attach(program.pid) as session:
+def test_a_version_that_does_not_fit_leaves_the_old_one(shared: Target) -> None:
+    with Session.attach(shared.pid) as session:
         begun(session, "Traffic::serve @entry { @a = count(); }")
         for text, error in [
             ("Traffic::serve @entry { @a = count(; }", ScriptError),
@@ -122,13 +129,15 @@ def test_a_version_that_does_not_fit_leaves_the_old_one() -> None:
         ]:
             with pytest.raises(error):
                 session.deployer.load(extended(session, text, [0]), replacing=[0])
-            called(program, CALLS)
+            called(shared, CALLS)
         assert counts(session) == {"a": 4 * CALLS}
         assert session.deployer.remove([0]) == 1
         assert session.departure.detach().clean
 
 
-def test_a_version_that_fails_when_it_is_woven_already_is_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_version_that_fails_when_it_is_woven_already_is_taken_out(
+    shared: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
     once = Agent.run_every
 
     def refused(agent: Agent, period: int, site: int, handler: str) -> None:
@@ -137,40 +146,40 @@ def test_a_version_that_fails_when_it_is_woven_already_is_taken_out(monkeypatch:
         once(agent, period, site, handler)
 
     monkeypatch.setattr(Agent, "run_every", refused)
-    with traffic() as program, Session.attach(program.pid) as session:
+    with Session.attach(shared.pid) as session:
         begun(session, "Traffic::serve @entry { @a = count(); }")
         turn = "Traffic.Other::turn @entry { @t = count() }"
         text = f"Traffic::serve @entry {{ @b = count(); }} {turn} @OnTimer(1ms) {{ exit() }}"
         with pytest.raises(BtpyError, match="no timers"):
             session.deployer.load(extended(session, text, [0]), replacing=[0])
-        called(program, CALLS)
+        called(shared, CALLS)
         assert counts(session) == {"a": CALLS}
         session.deployer.load(extended(session, turn))
-        called(program, CALLS)
+        called(shared, CALLS)
         assert counts(session) == {"a": 2 * CALLS, "t": CALLS}
         receipt = session.departure.detach()
         assert (receipt.clean, receipt.woven) == (True, 2)
 
 
-def test_a_first_script_that_fails_late_leaves_nothing() -> None:
-    with traffic() as program, Session.attach(program.pid) as session:
+def test_a_first_script_that_fails_late_leaves_nothing(shared: Target) -> None:
+    with Session.attach(shared.pid) as session:
         with pytest.raises(ScriptError):
             begun(session, f"Traffic::serve @entry {{ @a = count(); }} @OnTimer(1ms) {{ @t = count(); }} {BREAKS}")
-        called(program, CALLS)
+        called(shared, CALLS)
         assert counts(session) == {}
         session.deployer.load(extended(session, "Traffic::serve @entry { @a = count(); }"))
-        called(program, CALLS)
+        called(shared, CALLS)
         assert counts(session) == {"a": CALLS}
         assert session.departure.detach().clean
 
 
-def test_another_session_keeps_its_probes() -> None:
-    with traffic() as program, Session.attach(program.pid) as one, Session.attach(program.pid) as other:
+def test_another_session_keeps_its_probes(shared: Target) -> None:
+    with Session.attach(shared.pid) as one, Session.attach(shared.pid) as other:
         begun(one, "Traffic::serve @entry { @a = count(); }")
         begun(other, "Traffic::serve @entry { @b = count(); }")
-        called(program, CALLS)
+        called(shared, CALLS)
         assert one.deployer.remove([0]) == 1
-        called(program, CALLS)
+        called(shared, CALLS)
         assert counts(one) == {"a": CALLS}
         assert counts(other) == {"b": 2 * CALLS}
         assert other.deployer.remove([0]) == 1
@@ -178,10 +187,10 @@ def test_another_session_keeps_its_probes() -> None:
         assert other.departure.detach().clean
 
 
-def test_timers_hooks_and_ends_go_with_their_script() -> None:
+def test_timers_hooks_and_ends_go_with_their_script(shared: Target) -> None:
     first = '@OnEvent("hit") { print("first hit") } @OnEnd { print("first end") } @OnTimer(1ms) { @ticks = count(); }'
     second = '@OnEvent("hit") { print("second hit") } @OnEnd { print("second end") }'
-    with traffic() as program, Session.attach(program.pid) as session:
+    with Session.attach(shared.pid) as session:
         begun(session, first)
         session.deployer.load(extended(session, second))
         session.agent.send("hit")
@@ -199,17 +208,17 @@ def test_timers_hooks_and_ends_go_with_their_script() -> None:
         assert drained(session, None) == []
 
 
-def test_thread_variables_and_maps_are_those_of_the_scripts_before() -> None:
-    with traffic() as program, Session.attach(program.pid) as session:
+def test_thread_variables_and_maps_are_those_of_the_scripts_before(shared: Target) -> None:
+    with Session.attach(shared.pid) as session:
         begun(session, "Traffic::serve @entry { thread.last = arg0; }")
-        called(program, 3)
+        called(shared, 3)
         reads = """
         Traffic.Other::turn @entry {
           thread.turns += 1; @seen[thread.last == arg0] = count(); @turns = max(thread.turns);
         }
         """
         session.deployer.load(extended(session, reads))
-        called(program, CALLS)
+        called(shared, CALLS)
         results = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert results["seen"] == {(True,): Count(CALLS)}
         assert results["turns"][()].number == CALLS  # type: ignore[union-attr]
@@ -218,18 +227,18 @@ def test_thread_variables_and_maps_are_those_of_the_scripts_before() -> None:
         assert [diagnostic.code for diagnostic in error.value.diagnostics] == ["BT203", "BT203"]
 
 
-def test_a_subscriber_goes_without_its_host(tmp_path: Path) -> None:
+def test_a_subscriber_goes_without_its_host(shared: Target, tmp_path: Path) -> None:
     path = tmp_path / "turns.bt"
     path.write_text(
         '@OnMethod(class="Traffic$Other", method="turn") probe turn { provide(number=arg0); @turns = count(); }'
     )
     libraries = Libraries((tmp_path,))
     text = 'import "turns.bt" as turns; @OnProbe(turns.turn) probe own { @own = sum(event.number); }'
-    with traffic() as program, Session.attach(program.pid) as session:
+    with Session.attach(shared.pid) as session:
         session.deployer.load(check_source(Source("test.bt", text), libraries))
-        called(program, 11)
+        called(shared, 11)
         session.deployer.remove(ids(session, "own"))
-        called(program, 11)
+        called(shared, 11)
         results = {content.map.name: dict(content.entries) for content in session.delivery.snapshot()}
         assert results["own"][()].number == sum(range(11))  # type: ignore[union-attr]
         assert results["turns.turns"] == {(): Count(22)}
