@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -22,14 +23,21 @@ from btpy.wire.messages import ProbeState
 from tests.jdks import compiled, java
 from tests.live.scripts import waited
 from tests.live.traffic import called, started, stopped, traffic
-from tests.targets import PATIENCE
+from tests.targets import PATIENCE, Target
 
 CALLS = 1009
 JAVA = Path(__file__).parents[1] / "java"
 
 
-def test_probes_keep_their_numbers() -> None:
-    with traffic() as program, btpy.attach(program.pid) as session:
+@pytest.fixture(scope="module")
+def program() -> Iterator[Target]:
+    """One program for all tests that leave it as they found it."""
+    with traffic() as running:
+        yield running
+
+
+def test_probes_keep_their_numbers(program: Target) -> None:
+    with btpy.attach(program.pid) as session:
         serve, turn = session.add("Traffic::serve @entry { @n = count() } Traffic.Other::turn @return { @n = count() }")
         (timer,) = session.add("@OnTimer(1s) probe beat { @beats = count(); }", name="beat.bt")
         assert (timer.name, timer.where, timer.source, timer.text.startswith("@OnTimer")) == (
@@ -59,14 +67,14 @@ def test_probes_keep_their_numbers() -> None:
     assert session.maps["n"].value == 4 * CALLS
 
 
-def test_one_of_several_probes_is_replaced_within_its_script() -> None:
+def test_one_of_several_probes_is_replaced_within_its_script(program: Target) -> None:
     script = """
     param least: int = 3;
     fn odd(int n): boolean = n % 2 == 1;
     Traffic::serve @entry when odd(arg0) { @odd = count(); }
     Traffic.Other::turn @entry when arg0 >= least { @most = count(); }
     """
-    with traffic() as program, btpy.attach(program.pid) as session:
+    with btpy.attach(program.pid) as session:
         odd, most = session.add(script, parameters={"least": 5})
         called(program, 10)
         most.replace("Traffic.Other::turn @entry when !odd(arg0) { @even = count(); }")
@@ -75,8 +83,8 @@ def test_one_of_several_probes_is_replaced_within_its_script() -> None:
         assert odd.state == most.state == "on"
 
 
-def test_a_replacement_that_fails_changes_nothing() -> None:
-    with traffic() as program, btpy.attach(program.pid) as session:
+def test_a_replacement_that_fails_changes_nothing(program: Target) -> None:
+    with btpy.attach(program.pid) as session:
         (probe,) = session.add("Traffic::serve @entry { @n = count() }")
         before = probe.ids, probe.text, probe.where
         for text in ("Traffic::serve @entry { @n = cuont() }", "Traffic::serve @entry { @n = sum(arg3) }"):
@@ -89,8 +97,8 @@ def test_a_replacement_that_fails_changes_nothing() -> None:
         assert session.maps["@n"].value == CALLS
 
 
-def test_checking_touches_nothing() -> None:
-    with traffic() as program, btpy.attach(program.pid) as session:
+def test_checking_touches_nothing(program: Target) -> None:
+    with btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { @n = count() }")
         assert session.check("Traffic.Other::turn @entry { @n = count() }") == []
         assert [diagnostic.code for diagnostic in session.check("Traffic::serve @entry { @n = hist(arg0) }")] == [
@@ -104,8 +112,8 @@ def test_checking_touches_nothing() -> None:
     assert btpy.check("Traffic::serve @entry { print(arg0) }") == []
 
 
-def test_probes_are_sampled_limited_and_switched() -> None:
-    with traffic() as program, btpy.attach(program.pid) as session:
+def test_probes_are_sampled_limited_and_switched(program: Target) -> None:
+    with btpy.attach(program.pid) as session:
         (probe,) = session.add("Traffic::serve @entry { @n = count() }")
         probe.sample("1/10")
         assert (probe.sampling, probe.text.split("\n")[0]) == ("1/10", "@Sample(every=10)")
@@ -135,8 +143,8 @@ def test_probes_are_sampled_limited_and_switched() -> None:
             probe.limit("many")
 
 
-def test_every_reader_gets_every_event() -> None:
-    with traffic() as program, btpy.attach(program.pid) as session:
+def test_every_reader_gets_every_event(program: Target) -> None:
+    with btpy.attach(program.pid) as session:
         session.add('Traffic::serve @entry { emit("served", number=arg0, at=method); print(f"{arg0} it is") }')
         early = session.events()
         called(program, CALLS)
@@ -167,7 +175,7 @@ def test_every_reader_gets_every_event() -> None:
         assert list(late) == []
 
 
-def test_events_can_be_awaited() -> None:
+def test_events_can_be_awaited(program: Target) -> None:
     async def collected(session: btpy.Session, count: int) -> list[object]:
         results = []
         async for event in session:
@@ -179,7 +187,7 @@ def test_events_can_be_awaited() -> None:
     async def both(session: btpy.Session) -> list[list[object]]:
         return list(await asyncio.gather(collected(session, 7), collected(session, 7)))
 
-    with traffic() as program, btpy.attach(program.pid) as session:
+    with btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { print(arg0) }")
         caller = threading.Thread(target=called, args=(program, 7))
         caller.start()
@@ -187,7 +195,7 @@ def test_events_can_be_awaited() -> None:
         caller.join()
 
 
-def test_maps_are_mappings() -> None:
+def test_maps_are_mappings(program: Target) -> None:
     script = """
     Traffic::serve @entry {
       @by[arg0 % 3, method] = count(); @sizes = hist(arg0); @some[arg0 % 2] = stats(arg0); @last = arg0;
@@ -195,7 +203,7 @@ def test_maps_are_mappings() -> None:
     }
     @OnEvent("show") { print(@sizes) }
     """
-    with traffic() as program, btpy.attach(program.pid) as session:
+    with btpy.attach(program.pid) as session:
         session.add(script)
         called(program, 100)
         assert dict(session.maps["@by"]) == {(0, "serve"): 34, (1, "serve"): 33, (2, "serve"): 33}
@@ -223,13 +231,13 @@ def test_maps_are_mappings() -> None:
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
-def test_a_data_frame_needs_its_package(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_frame_needs_its_package(program: Target, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class Frames:
         @staticmethod
         def DataFrame(rows: list[dict[str, object]], **how: object) -> list[dict[str, object]]:  # noqa: N802
             return rows
 
-    with traffic() as program, btpy.attach(program.pid) as session:
+    with btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { @by[arg0] = count() }")
         called(program, 2)
         view = session.maps["@by"]
@@ -286,8 +294,8 @@ def test_an_error_in_the_block_puts_everything_back() -> None:
         assert session.detach().clean
 
 
-def test_threads_change_and_read_at_the_same_time() -> None:
-    with traffic() as program, btpy.attach(program.pid) as session:
+def test_threads_change_and_read_at_the_same_time(program: Target) -> None:
+    with btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { @calls = count() }")
         started(program, 2)
         failures: list[BaseException] = []
@@ -313,8 +321,8 @@ def test_threads_change_and_read_at_the_same_time() -> None:
         assert list(session.probes) == [1]
 
 
-def test_errors_of_probes_are_reported() -> None:
-    with traffic() as program, btpy.attach(program.pid) as session:
+def test_errors_of_probes_are_reported(program: Target) -> None:
+    with btpy.attach(program.pid) as session:
         (probe,) = session.add("Traffic::serve @entry { print(1 / arg0) }")
         called(program, 2)
         waited(lambda: probe.errors == 1, "an error of the probe")
@@ -322,9 +330,9 @@ def test_errors_of_probes_are_reported() -> None:
         assert (error.kind_name, error.span.text, error.probe) == ("div-zero", "1 / arg0", "serve")
 
 
-def test_the_latest_errors_are_kept_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_latest_errors_are_kept_and_all_are_counted(program: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("btpy.api.probe_figures.MOST_ERRORS", 2)
-    with traffic() as program, btpy.attach(program.pid) as session:
+    with btpy.attach(program.pid) as session:
         (probe,) = session.add("Traffic::serve @entry { print(1 / arg0) }")
 
         def failed(times: int) -> bool:
@@ -336,8 +344,8 @@ def test_the_latest_errors_are_kept_and_all_are_counted(monkeypatch: pytest.Monk
         assert (len(session.errors), session.errors_forgotten) == (2, 3)
 
 
-def test_a_probe_is_replaced_without_the_library_that_its_script_uses() -> None:
-    with traffic() as program, btpy.attach(program.pid) as session:
+def test_a_probe_is_replaced_without_the_library_that_its_script_uses(program: Target) -> None:
+    with btpy.attach(program.pid) as session:
         probes = session.add("use btpy.exceptions(top=5); Traffic::serve @entry as served { @n = count() }")
         served = next(probe for probe in probes if probe.name == "served")
         assert served.replace("Traffic::serve @return as served { @m = count() }") == [served]
@@ -350,8 +358,8 @@ def test_a_probe_is_replaced_without_the_library_that_its_script_uses() -> None:
         assert [mate.name for mate in mates] == [probe.name for probe in probes if probe is not served]
 
 
-def test_a_probe_keeps_the_parameters_of_its_script_when_it_is_sampled() -> None:
-    with traffic() as program, btpy.attach(program.pid) as session:
+def test_a_probe_keeps_the_parameters_of_its_script_when_it_is_sampled(program: Target) -> None:
+    with btpy.attach(program.pid) as session:
         (probe,) = session.add(
             "param from: int; Traffic::serve when arg0 >= from { @n = sum(arg0) }", parameters={"from": 3}
         )
@@ -366,16 +374,16 @@ def test_a_probe_keeps_the_parameters_of_its_script_when_it_is_sampled() -> None
         assert probe.rate_limit == "50/s"
 
 
-def test_warnings_name_things_that_are_in_no_code() -> None:
-    with traffic() as program, btpy.attach(program.pid) as session:
+def test_warnings_name_things_that_are_in_no_code(program: Target) -> None:
+    with btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { @n = count() } Traffic::srve @entry { @m = count() }", missing="warn")
         assert [warning.code for warning in session.warnings] == ["BT303"]
         session.add("Traffic::srve @entry { @m = count() }", missing="ignore")
         assert len(session.warnings) == 1
 
 
-def test_statements_run_once() -> None:
-    with traffic() as program, btpy.attach(program.pid) as session:
+def test_statements_run_once(program: Target) -> None:
+    with btpy.attach(program.pid) as session:
         session.add("Traffic::serve @entry { @n = count() }")
         called(program, CALLS)
         session.run("print(flush(@n));")
@@ -388,8 +396,8 @@ def test_statements_run_once() -> None:
         assert [probe.number for probe in session.add("Traffic::serve @return { @n = count() }")] == [2]
 
 
-def test_looking_for_methods_and_checking_without_the_target() -> None:
-    with traffic() as program, btpy.attach(program.pid) as session:
+def test_looking_for_methods_and_checking_without_the_target(program: Target) -> None:
+    with btpy.attach(program.pid) as session:
         (listing,) = session.listing("Traffic::s*rve")
         assert [[method.name for method in class_.methods] for class_ in listing.classes] == [["serve"]]
         assert session.check("Traffic::srve @entry { print(1) }", match=False) == []
@@ -399,13 +407,13 @@ def test_looking_for_methods_and_checking_without_the_target() -> None:
         assert not session.probes
 
 
-def test_records_that_are_held_back_are_counted() -> None:
+def test_records_that_are_held_back_are_counted(program: Target) -> None:
     script = """
     Traffic::serve @entry { speculate(arg0); print(arg0) }
     Traffic::serve @return when arg0 % 3 == 0 { commit(arg0) }
     Traffic::serve @return when arg0 % 3 != 0 { discard(arg0) }
     """
-    with traffic() as program, btpy.attach(program.pid) as session:
+    with btpy.attach(program.pid) as session:
         probe, _, _ = session.add(script)
         called(program, 10)
         events = session.events()
@@ -471,10 +479,10 @@ def test_a_jvm_that_is_launched_waits_for_its_probes(capfd: pytest.CaptureFixtur
         btpy.launch(["sh"])
 
 
-def test_settings_of_a_script_apply_or_it_is_said_that_they_do_not() -> None:
+def test_settings_of_a_script_apply_or_it_is_said_that_they_do_not(program: Target) -> None:
     script = 'config { on_missing = "ignore"; string_length = 30; } acme.Nothing::at { @n = count() }'
     late = "config { string_length = 500; max_map_keys = 5; } Traffic::serve @entry { @by[arg0] = count() }"
-    with traffic() as program, btpy.attach(program.pid, limits=btpy.Limits(string_chars=30)) as session:
+    with btpy.attach(program.pid, limits=btpy.Limits(string_chars=30)) as session:
         session.add(script)
         assert session.warnings == []
         session.add(late)
@@ -499,10 +507,10 @@ def test_a_slow_reader_misses_nothing() -> None:
         assert [(account.produced, account.delivered) for account in receipt.accounts] == [(CALLS, CALLS)]
 
 
-def test_a_script_in_a_file(tmp_path: Path) -> None:
+def test_a_script_in_a_file(program: Target, tmp_path: Path) -> None:
     path = tmp_path / "serve.bt"
     path.write_text('param name: string = "x"; Traffic::serve @entry { print(name) }')
-    with traffic() as program, btpy.attach(program.pid) as session:
+    with btpy.attach(program.pid) as session:
         (probe,) = session.add(path, parameters={"name": "y"})
         called(program, 1)
         assert next(session.events()).text == "y"
