@@ -8,6 +8,7 @@ import ast
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from btpy.jvm import attach, processes
 from btpy.jvm.delegate import Delegate
 from tests.containers.cells import AS_NOBODY, NOBODY, cell, needs_root, passable, readable_cache, require
 from tests.jdks import java_home
-from tests.live.scripts import counted
+from tests.live.scripts import counted, waited
 
 PACKAGE = Path(btpy.__file__).parent
 COMMAND = Path(sys.executable).with_name("btpy")
@@ -125,6 +126,10 @@ def children_of(pid: int) -> list[int]:
     return results
 
 
+def _has_begun(command: Path) -> bool:
+    return b"-I" in command.read_bytes().split(b"\0")
+
+
 def test_helpers_get_a_listed_environment_and_work_in_the_root_directory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -140,6 +145,8 @@ def test_helpers_get_a_listed_environment_and_work_in_the_root_directory(
             helpers = set(children_of(os.getpid())) - before - {target.pid}
             assert len(helpers) == 2
             for helper in helpers:
+                command = Path(f"/proc/{helper}/cmdline")
+                waited(partial(_has_begun, command), "the helper is still a fork")
                 environ = Path(f"/proc/{helper}/environ").read_bytes().split(b"\0")
                 names = {setting.partition(b"=")[0].decode() for setting in environ if setting}
                 assert names <= {*children.LOCALE}, names

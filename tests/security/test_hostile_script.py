@@ -21,6 +21,7 @@ from btpy.engine.target import Limits
 from btpy.errors import BtpyError, ProtocolError, TargetGone
 from btpy.lang.check.checker import check_source
 from btpy.model.source import Source
+from tests import jcmd
 from tests.containers.cells import AS_NOBODY, needs_root, readable_cache
 from tests.jdks import compiled
 from tests.live.scripts import drained
@@ -198,6 +199,8 @@ class Traced:
 
     def trace(self, text: str) -> str:
         """Runs a script while the program works. Returns the reason if btpy refused it, else an empty text."""
+        if jcmd.listens(self.running.pid):
+            jcmd.tell(self.running.pid, "GC.run")  # btpy refuses a heap that is full of what the last script left
         with Session.attach(self.running.pid, Limits.of({})) as session:
             refusal = ""
             try:
