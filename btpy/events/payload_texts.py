@@ -13,12 +13,10 @@ from typing import NamedTuple
 from btpy.errors import ProtocolError
 from btpy.events import aggregates
 from btpy.events.exemplars import LAYOUT as EXEMPLAR
-from btpy.events.records import END_OF_VALUES
+from btpy.events.records import END_OF_VALUES, HEADER, MIN_RECORD
 from btpy.model.maps import Map, MapKind
 
 _MOST_DEPTH = 32
-_MIN_RECORD = 40
-_HEADER_SIZE = 32
 _U2 = struct.Struct("<H").unpack_from
 _SIZES = {0: 0, 1: 0, 2: 0, 3: 4, 4: 8, 5: 8, 6: 2, 12: 4, 15: 0, 16: 0}
 """The number of bytes after the tag, for each tag of a value without text."""
@@ -51,16 +49,16 @@ def of_records(payload: bytes) -> tuple[list[PayloadText], list[BadRecord]]:
     while start < len(payload):
         size = int.from_bytes(payload[start : start + 4], "little")
         end = start + size
-        if size < _MIN_RECORD or size & 7 or end > len(payload):
+        if size < MIN_RECORD or size & 7 or end > len(payload):
             raise ProtocolError(f"record of {size} bytes at {start} of {len(payload)}")
         in_record: list[PayloadText] = []
-        at = start + _HEADER_SIZE
+        at = start + HEADER.size
         try:
             while payload[at] != END_OF_VALUES:
                 at = _value(payload, at, end, 0, in_record)
             texts += in_record
         except (ProtocolError, struct.error, IndexError):
-            bad.append(BadRecord(start + _HEADER_SIZE, end))
+            bad.append(BadRecord(start + HEADER.size, end))
         start = end
     return texts, bad
 

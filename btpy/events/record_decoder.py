@@ -19,6 +19,7 @@ from btpy.events.record_runs import RunReader, run_reader, tags_of
 from btpy.events.records import (
     END_OF_VALUES,
     HEADER,
+    MIN_RECORD,
     Closed,
     ClosedObject,
     CutString,
@@ -56,7 +57,6 @@ _U4 = struct.Struct("<I").unpack_from
 _I8 = struct.Struct("<q").unpack_from
 _F8 = struct.Struct("<d").unpack_from
 _U2 = struct.Struct("<H").unpack_from
-_MIN_RECORD = HEADER.size + 8  # the least size: end marker and padding
 
 
 def tally(payload: bytes) -> Counter[tuple[int, int]]:
@@ -78,8 +78,8 @@ def _kinds(payload: bytes) -> Counter[tuple[int, int]]:
     words = memoryview(payload).cast("q")
     at, single = 0, 0
     while at < end:
-        size, template, _, probe = _KIND(payload, at) if end - at >= _MIN_RECORD else (0, 0, 0, 0)
-        if size < _MIN_RECORD or size & 7 or at + size > end:
+        size, template, _, probe = _KIND(payload, at) if end - at >= MIN_RECORD else (0, 0, 0, 0)
+        if size < MIN_RECORD or size & 7 or at + size > end:
             raise ProtocolError(f"record of {size} bytes at {at} of {end}")
         if single:
             single -= 1
@@ -166,7 +166,7 @@ class RecordDecoder:
         changes_left = self._changes_left if is_large else {}
         start = 0
         while start < end_of_payload:
-            if end_of_payload - start < _MIN_RECORD:
+            if end_of_payload - start < MIN_RECORD:
                 raise ProtocolError(f"truncated record at {start} of {end_of_payload}")
             if readers:
                 (template,) = _I4(payload, start + 4)
@@ -177,7 +177,7 @@ class RecordDecoder:
                         continue
             size, template, site, probe, nanos, tid = header(payload, start)
             end = start + size
-            if size < _MIN_RECORD or size & 7 or end > end_of_payload:
+            if size < MIN_RECORD or size & 7 or end > end_of_payload:
                 raise ProtocolError(f"record of {size} bytes at {start} of {end_of_payload}")
             try:
                 values = _values(payload, start + 32, end)

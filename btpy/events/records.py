@@ -120,3 +120,6 @@ HEADER = struct.Struct("<iiiiqq")
 """The head of a record: size in bytes, template, site, probe, nanos, tid. Its values follow."""
 
 END_OF_VALUES = 0xFF
+
+MIN_RECORD = HEADER.size + 8
+"""The least size of a record: its head, the end marker and padding."""

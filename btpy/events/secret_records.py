@@ -11,11 +11,10 @@ from collections import Counter
 from functools import lru_cache
 
 from btpy.events.record_runs import MOST_FUNCTIONS, Tags, TextTester, tags_of, text_tester
-from btpy.events.records import HEADER
+from btpy.events.records import HEADER, MIN_RECORD
 from btpy.events.secret_texts import masked, may_have_secret
 
 _SIZE_AND_TEMPLATE = struct.Struct("<ii").unpack_from
-_MIN_RECORD = HEADER.size + 8
 _MOST_TESTERS = 16
 """How many testers a template may get in one payload, because the kinds of its values change."""
 
@@ -40,9 +39,9 @@ def _suspicious(payload: bytes) -> list[tuple[int, int]]:
     chosen: Counter[int] = Counter()
     end = len(payload)
     at = begin = 0  # all records before ``begin`` are in ``runs`` or have no secret
-    while end - at >= _MIN_RECORD:
+    while end - at >= MIN_RECORD:
         size, template = _SIZE_AND_TEMPLATE(payload, at)
-        if size < _MIN_RECORD or size & 7 or size > end - at:
+        if size < MIN_RECORD or size & 7 or size > end - at:
             break
         tester = testers.get(template)
         passed = at if tester is None else tester(payload, at)
