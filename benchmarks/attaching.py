@@ -1,6 +1,6 @@
 """The cost of large attaches: ten thousand methods of a server under load, and a narrow probe for many classes.
 
-    python benchmarks/attaching.py [--quick] [--jdk 17] [--stdout] [server] [calm] [narrow] [client]
+    python benchmarks/attaching.py [--quick] [--jdk 17] [--stdout] [--compiled] [server] [calm] [narrow] [client]
 
 server  WireMock answers requests; ten thousand methods of its loaded classes get two counters each, and are put back.
         In the same JVM, a test agent retransforms the same classes in three ways. It leaves them unchanged, which is
@@ -10,11 +10,14 @@ calm    The same with fewer requests, which leave the machine most of its time.
 narrow  `**` with a narrow operation, on a JVM with twenty thousand classes.
 client  The part of btpy's processor time for the ten thousand methods that a cache of class files' contents could save.
 
+With ``--compiled``, the benchmark measures the wheel that `make compiled` has made before.
+
 A ratio compares figures of one run. The benchmark writes its section of RESULTS.md.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import statistics
 import subprocess
@@ -29,12 +32,15 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+import btpy  # noqa: F401  # the one of PYTHONPATH, before ROOT hides it
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
-from benchmarks import commandline, results  # noqa: E402
+from benchmarks import commandline, results, wheel  # noqa: E402
 from benchmarks.run import Sample  # noqa: E402
 from benchmarks.weaving import ASM  # noqa: E402
+from btpy import distribution  # noqa: E402
 from btpy.classfile.reader import ClassFile  # noqa: E402
 from btpy.cli.script import compile_source, read_source  # noqa: E402
 from btpy.engine.deployer import Deployment  # noqa: E402
@@ -526,10 +532,23 @@ PARTS = ("server", "calm", "narrow", "client")
 
 def main() -> None:
     options = commandline.options(__doc__)
+    options.add_argument("--compiled", action="store_true", help="measure the wheel of `make compiled`")
     commandline.add_parts(options, PARTS)
     arguments = options.parse_args()
+    if arguments.compiled and distribution.build() != "compiled":
+        raise SystemExit(_run_compiled())
     text = report(arguments.parts, arguments.jdk, QUICK if arguments.quick else THOROUGH, commandline.repeated())
-    results.publish(TITLE, text, stdout=arguments.stdout)
+    results.publish(f"{TITLE}, compiled" if arguments.compiled else TITLE, text, stdout=arguments.stdout)
+
+
+def _run_compiled() -> int:
+    """Runs this benchmark again, with the compiled wheel."""
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = wheel.unpacked(Path(scratch))
+        if directory is None:
+            raise SystemExit("there is no wheel for this Python: run `make compiled` first")
+        environment = {**os.environ, "PYTHONPATH": str(directory)}
+        return subprocess.run([sys.executable, *sys.argv], env=environment).returncode
 
 
 if __name__ == "__main__":

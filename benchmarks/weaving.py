@@ -29,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
 
-from benchmarks import commandline, results  # noqa: E402
+from benchmarks import commandline, results, wheel  # noqa: E402
 from btpy import parallel  # noqa: E402
 from btpy.classfile import jimage  # noqa: E402
 from btpy.classfile.reader import ClassFile  # noqa: E402
@@ -112,12 +112,9 @@ def contenders(server: Path, scratch: Path) -> Iterator[Contender]:
     compileall.compile_dir(ROOT / "btpy", quiet=2)  # an installed package has compiled modules, too
     program = (sys.executable, str(ROOT / "benchmarks" / "weaving_program.py"))
     yield Contender(BTPY, (*program, "1"), {"PYTHONPATH": str(ROOT)})
-    wheel = compiled_wheel()
-    if wheel is not None:
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(scratch / "wheel")
-        compileall.compile_dir(scratch / "wheel", quiet=2)
-        yield Contender("btpy, compiled", (*program, "1"), {"PYTHONPATH": str(scratch / "wheel")})
+    compiled_btpy = wheel.unpacked(scratch)
+    if compiled_btpy is not None:
+        yield Contender("btpy, compiled", (*program, "1"), {"PYTHONPATH": str(compiled_btpy)})
     cores = parallel.cores()
     if cores > 1:
         yield Contender(f"btpy, {cores} processes", (*program, str(cores)), {"PYTHONPATH": str(ROOT)}, reads=False)
@@ -133,12 +130,6 @@ def contenders(server: Path, scratch: Path) -> Iterator[Contender]:
         subprocess.run([compiler, "-d", out, JAVA / "Corpus.java", JAVA / "WithClassFile.java"], check=True)
         path = os.pathsep.join(map(str, (out, server)))
         yield Contender("java.lang.classfile", (str(java(25)), "-cp", path, "WithClassFile"), {})
-
-
-def compiled_wheel() -> Path | None:
-    """The wheel of `make compiled`, if it is for this Python."""
-    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    return next(ROOT.glob(f"dist/compiled/*-{tag}-{tag}-*.whl"), None)
 
 
 def new_compiler() -> Path | None:

@@ -41,7 +41,7 @@ def deeper(tracer: Target, times: int) -> None:
 
 
 def test_each_tree_is_deeper_along_the_slow_path(program: Target) -> None:
-    with asked("trace", program, "Nested::outer", "--json", "-n", "4") as tracer:
+    with asked("trace", program, "Nested::outer", "--json", "-n", "4", "--budget", "off") as tracer:
         for call in range(4):
             deeper(tracer, call)
             program.send(f"1 {call}")
@@ -85,13 +85,18 @@ def check_tasks(tree: dict[str, Any]) -> None:
     assert all(17_000_000 <= task["took"] <= tree["took"] for task in single)
     assert tree["took"] >= sum(task["took"] for task in single)
     assert single[-1]["waited"] >= 17_000_000  # waits for two tasks of 17 ms, but may be handed over late
-    assert all(task["critical"] >= 17_000_000 for task in single)
-    assert side["critical"] <= 1_000_000
     assert sum(task["critical"] for task in tasks) <= tree["took"]
 
 
+def waits_for_each_of_three(tree: dict[str, Any]) -> bool:
+    """Whether the call waited for the three tasks on one thread, and not for the short task. On a busy machine, the call
+    may hand over a task after the task before has ended, and then it did not wait for that task."""
+    critical = [task["critical"] for task in sorted(tree["tasks"], key=lambda task: task["thread"])]
+    return critical[0] <= 1_000_000 and all(duration >= 17_000_000 for duration in critical[1:])
+
+
 def test_tasks_on_other_threads_stand_below_the_call(handed_over: Target) -> None:
-    with asked("trace", handed_over, "HandedOver::answer", "--json", "-n", "5") as tracer:
+    with asked("trace", handed_over, "HandedOver::answer", "--json", "-n", "5", "--budget", "off") as tracer:
         handed_over.send("2")
         deeper(tracer, 1)  # the tree grows into `slow`, which runs on another thread
         handed_over.send("3")
@@ -101,6 +106,7 @@ def test_tasks_on_other_threads_stand_below_the_call(handed_over: Target) -> Non
     assert kinds == ["attached_probes", *["tree"] * 5, "end"]
     for tree in trees:
         check_tasks(tree)
+    assert any(waits_for_each_of_three(tree) for tree in trees)
     slow = [task["calls"][0] for task in trees[-1]["tasks"] if task["thread"] == "single-1"]
     assert [[call["method"] for call in inner["calls"]] for inner in slow] == [["nap", "nap", "quick"]] * 3
     assert not any("BT340" in line for line in tracer.stderr)
