@@ -10,15 +10,13 @@ another weaver as code of the program. The JVM ignores attributes that it does n
 
 from __future__ import annotations
 
-import struct
 import zlib
 from collections.abc import Sequence
 
-from btpy.classfile.reader import Code
+from btpy.classfile.reader import Code, table_bytes, table_items
+from btpy.errors import ClassFileError
 
 NAME = "btpy.Inserted"
-
-_HEADER = struct.Struct(">IH")
 
 
 def ranges(code: Code) -> tuple[tuple[int, int], ...]:
@@ -26,12 +24,13 @@ def ranges(code: Code) -> tuple[tuple[int, int], ...]:
     for attribute in code.attributes:
         if attribute.name == NAME:
             content = attribute.content
-            if len(content) < _HEADER.size:
+            if content[:4] != _checksum(code.code):
                 return ()
-            checksum, count = _HEADER.unpack_from(content)
-            if checksum == zlib.crc32(code.code) and len(content) == _HEADER.size + 4 * count:
-                offsets = struct.unpack_from(f">{2 * count}H", content, _HEADER.size)
-                return tuple(zip(offsets[::2], offsets[1::2], strict=True))
+            try:
+                items = table_items(content[4:], 2)
+            except ClassFileError:
+                return ()
+            return tuple(zip(items[1::2], items[2::2], strict=True))
     return ()
 
 
@@ -40,4 +39,8 @@ def content(code: bytes, inserted: Sequence[int]) -> bytes:
     the attribute can hold, the rest is omitted.
     """
     offsets = inserted[: 2 * 65_535]
-    return struct.pack(f">IH{len(offsets)}H", zlib.crc32(code), len(offsets) // 2, *offsets)
+    return _checksum(code) + table_bytes((len(offsets) // 2, *offsets))
+
+
+def _checksum(code: bytes) -> bytes:
+    return zlib.crc32(code).to_bytes(4)

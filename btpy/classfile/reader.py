@@ -12,11 +12,9 @@ The bytes come from another process: any fault in them is a ClassFileError.
 from __future__ import annotations
 
 import struct
-import sys
-from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from functools import cached_property, wraps
+from functools import cached_property, lru_cache, wraps
 from itertools import starmap
 from struct import iter_unpack, unpack_from
 from typing import NamedTuple, ParamSpec, TypeVar
@@ -50,13 +48,16 @@ _ATTRIBUTE = struct.Struct(">HI").unpack_from
 _MEMBER = struct.Struct(">HHHH").unpack_from
 
 
-class Attribute(NamedTuple):
+class Attribute:
     """One attribute (JVMS §4.7): ``data`` is the class file, the content lies from ``start`` to ``end``."""
 
-    name: str
-    data: bytes
-    start: int
-    end: int
+    __slots__ = ("data", "end", "name", "start")
+
+    def __init__(self, name: str, data: bytes, start: int, end: int) -> None:
+        self.name = name
+        self.data = data
+        self.start = start
+        self.end = end
 
     @property
     def content(self) -> bytes:
@@ -289,7 +290,6 @@ def _attributes(data: bytes, at: int, end: int, pool: ConstantPool) -> tuple[tup
     """The attributes table at ``at`` and the offset after it."""
     count = data[at] << 8 | data[at + 1]
     at += 2
-    new = tuple.__new__  # the method that the constructor of a named tuple calls, without its check
     texts = pool.texts
     attributes: list[Attribute] = []
     for _ in range(count):
@@ -297,13 +297,13 @@ def _attributes(data: bytes, at: int, end: int, pool: ConstantPool) -> tuple[tup
         at += 6 + length
         if at > end:
             raise ClassFileError("an attribute passes the end of its structure (JVMS §4.7)")
-        attributes.append(new(Attribute, (texts[name], data, at - length, at)))
+        attributes.append(Attribute(texts[name], data, at - length, at))
     return tuple(attributes), at
 
 
 @_bounded
 def _code(attribute: Attribute, pool: ConstantPool) -> Code:
-    _, data, at, end = attribute
+    data, at, end = attribute.data, attribute.start, attribute.end
     max_stack, max_locals, length = unpack_from(">HHI", data, at)
     at += 8
     code = data[at : at + length]
@@ -328,24 +328,24 @@ def _code(attribute: Attribute, pool: ConstantPool) -> Code:
     return Code(max_stack, max_locals, code, exceptions, attributes)
 
 
-def rows_of(content: bytes, width: int) -> array[int]:
-    """The ``u2`` items of a table with ``width`` items in each row. The table begins with the number of its rows (JVMS
-    §4.7.12 and others). Raises ClassFileError if its length does not match this number.
+def table_items(content: bytes, width: int) -> list[int]:
+    """The ``u2`` items of a table with ``width`` items in each row. The first item is the number of rows (JVMS §4.7.12
+    and others). Raises ClassFileError if the length of the table does not match this number.
     """
-    rows = array("H", content[2 : len(content) & ~1])
-    if sys.byteorder == "little":
-        rows.byteswap()
-    if len(content) < 2 or len(content) != 2 + 2 * width * (content[0] << 8 | content[1]):
+    items: list[int] = list(_u2s(len(content) >> 1).unpack_from(content))
+    if not items or len(content) != 2 + 2 * width * items[0]:
         raise ClassFileError("a table ends too early or has bytes left over (JVMS §4.7)")
-    return rows
+    return items
 
 
-def table_of(rows: array[int], width: int) -> bytes:
-    """The inverse of :func:`rows_of`; the caller must not use the rows afterwards."""
-    count = len(rows) // width
-    if sys.byteorder == "little":
-        rows.byteswap()
-    return count.to_bytes(2) + rows.tobytes()
+def table_bytes(items: Sequence[int]) -> bytes:
+    """The inverse of :func:`table_items`. Raises struct.error when an item needs more than two bytes."""
+    return _u2s(len(items)).pack(*items)
+
+
+@lru_cache(maxsize=512)
+def _u2s(count: int) -> struct.Struct:
+    return struct.Struct(f">{count}H")
 
 
 def _lines(attributes: Sequence[Attribute]) -> tuple[list[int], list[int]]:
@@ -354,9 +354,9 @@ def _lines(attributes: Sequence[Attribute]) -> tuple[list[int], list[int]]:
     lines: list[int] = []
     for attribute in attributes:
         if attribute.name == "LineNumberTable":
-            rows = rows_of(attribute.content, 2)
-            offsets += rows[::2]
-            lines += rows[1::2]
+            items = table_items(attribute.content, 2)
+            offsets += items[1::2]
+            lines += items[2::2]
     if offsets != sorted(offsets):
         order = sorted(range(len(offsets)), key=offsets.__getitem__)
         return [offsets[row] for row in order], [lines[row] for row in order]

@@ -51,17 +51,6 @@ class Relocation:
         self.instructions = instructions
         self.new_targets = new_targets
         self.inserted = inserted
-        self._begins: list[int] | None = None
-
-    @property
-    def begins(self) -> list[int]:
-        """Like ``references``, but a range from offset 0 still begins at 0, so entry code has the first line and sees
-        the parameters.
-        """
-        if self._begins is None:
-            self._begins = self.references.copy()
-            self._begins[0] = 0
-        return self._begins
 
     def reference(self, offset: int) -> int:
         """``references`` for an offset that may be after the code."""

@@ -8,11 +8,9 @@ unchanged, because no other attribute of the specification has such offsets.
 from __future__ import annotations
 
 import struct
-from array import array
-from operator import add, sub
 from struct import pack, unpack_from
 
-from btpy.classfile.reader import annotation_end, rows_of, table_of
+from btpy.classfile.reader import annotation_end, table_bytes, table_items
 from btpy.classfile.relocation import Relocation
 from btpy.errors import ClassFileError
 
@@ -42,23 +40,30 @@ def with_line(content: bytes, offset: int, line: int) -> bytes:
 
 
 def _start(offset: int, relocation: Relocation) -> int:
-    """``begins`` of an offset that may be after the code."""
+    """The new start of a range. A range from offset 0 still begins at 0, so entry code has the first line and sees the
+    parameters.
+    """
     return relocation.reference(offset) if offset else 0
 
 
 def _lines(content: bytes, relocation: Relocation) -> bytes:
-    rows = rows_of(content, 2)
-    rows[::2] = array("H", map(relocation.begins.__getitem__, rows[::2]))
-    return table_of(rows, 2)
+    items = table_items(content, 2)
+    references = relocation.references
+    for at in range(1, len(items), 2):
+        if items[at]:
+            items[at] = references[items[at]]
+    return table_bytes(items)
 
 
 def _variables(content: bytes, relocation: Relocation) -> bytes:
-    rows = rows_of(content, 5)
-    starts = rows[::5]
-    ends = map(relocation.references.__getitem__, map(add, starts, rows[1::5]))
-    rows[::5] = starts = array("H", map(relocation.begins.__getitem__, starts))
-    rows[1::5] = array("H", map(sub, ends, starts))
-    return table_of(rows, 5)
+    items = table_items(content, 5)
+    references = relocation.references
+    for at in range(1, len(items), 5):
+        start = items[at]
+        new = references[start] if start else 0
+        items[at] = new
+        items[at + 1] = references[start + items[at + 1]] - new
+    return table_bytes(items)
 
 
 def _character_ranges(content: bytes, relocation: Relocation) -> bytes:

@@ -56,5 +56,5 @@ def code_of(method: Member) -> Attribute:
 
 def name_index(attribute: Attribute) -> int:
     """The pool index of an attribute's name."""
-    _, data, start, _ = attribute
+    data, start = attribute.data, attribute.start
     return data[start - 6] << 8 | data[start - 5]

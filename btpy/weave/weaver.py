@@ -490,8 +490,7 @@ class _MethodWeaver:
         lined = False
         mapped = False
         for attribute in self._code.attributes:
-            name, data, start, end = attribute
-            content = data[start:end]
+            name, content = attribute.name, attribute.content
             if name == "StackMapTable":
                 content = self._stack_map(content, relocation, handlers)
                 mapped = True

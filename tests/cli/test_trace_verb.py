@@ -89,7 +89,7 @@ def check_tasks(tree: dict[str, Any]) -> None:
 
 
 def waits_for_each_of_three(tree: dict[str, Any]) -> bool:
-    """Whether the call waited for the three tasks on one thread, and not for the short task. On a busy machine, the call
+    """Whether the call waited for the three tasks on one thread, and not for the short task. On a busy machine the call
     may hand over a task after the task before has ended, and then it did not wait for that task."""
     critical = [task["critical"] for task in sorted(tree["tasks"], key=lambda task: task["thread"])]
     return critical[0] <= 1_000_000 and all(duration >= 17_000_000 for duration in critical[1:])
