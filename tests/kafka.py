@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.jdks import java
+from tests.jdks import compiled, java
 from tests.ports import free_ports, wait_until_it_listens
+
+JAVA = Path(__file__).parent / "java"
 
 _PATIENCE = 120  # seconds until the broker listens
 
@@ -30,16 +32,16 @@ group.initial.rebalance.delay.ms=0
 @contextmanager
 def kafka(jars: list[Path]) -> Iterator[int]:
     """Runs an empty broker until the block ends, and gives its port. ``jars``: the jars of the broker (Kafka 4)."""
-    command = [str(java(21)), "-Xmx384m", "-XX:+UseSerialGC", "-cp", os.pathsep.join(map(str, jars))]
+    flags = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    classes = compiled([JAVA / "Broker.java"], release=17, classpath=jars)
+    command = [str(java(21)), *flags, "-cp", os.pathsep.join(map(str, [classes, *jars]))]
     with tempfile.TemporaryDirectory(prefix="btpy-kafka-") as directory:
         broker, controller = free_ports(2)
         properties = Path(directory) / "server.properties"
         properties.write_text(_PROPERTIES.format(broker=broker, controller=controller, directory=directory))
-        format_storage = ["kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(properties)]
-        subprocess.run([*command, *format_storage], check=True, capture_output=True, timeout=_PATIENCE)
         with (Path(directory) / "broker.log").open("w") as log:
             process = subprocess.Popen(
-                [*command, "kafka.Kafka", str(properties)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                [*command, "Broker", str(properties)], stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
             try:
                 wait_until_it_listens(broker, process, _PATIENCE)
