@@ -147,7 +147,8 @@ def test_ten_thousand_requests_have_their_trace(served: Served, mode: str) -> No
 @pytest.mark.parametrize("version", [AGENT, FIRST_AGENT])
 def test_spans_of_methods_that_the_opentelemetry_agent_makes(version: str) -> None:
     agent = artifact(f"io.opentelemetry.javaagent:opentelemetry-javaagent:{version}")
-    flags = [*QUICK_START, f"-javaagent:{agent}", *QUIET, *ONLY, "-Dotel.instrumentation.methods.include=AgentSpans[outer]"]
+    flags = [*QUICK_START, f"-javaagent:{agent}", *QUIET, *ONLY]
+    flags.append("-Dotel.instrumentation.methods.include=AgentSpans[outer]")
     script = 'AgentSpans::inner { emit("seen", trace=trace_id, span=span_id, flags=trace_flags) }'
     with program(17, "AgentSpans", (), flags=flags) as jvm:
         events, errors = called(jvm, script, 14)

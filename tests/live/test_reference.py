@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from btpy.model.source import Source
 from examples.shop.build_shop import MAIN
 from tests.examples.shop import shop_jar
 from tests.targets import target
-from tests.tracer import tracing
+from tests.tracer import Tracer, tracing
 
 ALONE = {"exit", "heap_dump", "OnProbe", "event", "static_check", "btpy", "import", "use", "param", "config", "map"}
 """Words whose example ends the run, needs a permission, or has declarations that two scripts cannot share."""
@@ -39,22 +40,45 @@ def texts() -> dict[str, str]:
     }
 
 
-def run(script: Path, *flags: str) -> tuple[dict[str, int], set[str]]:
-    """Hits by probe, and the kinds of errors."""
+Run = tuple[dict[str, int], set[str]]
+"""Hits by probe, and the kinds of errors."""
+
+
+def run(*scripts: Path) -> list[Run]:
+    """Runs each script in a session of its own; all sessions trace the same shop."""
     options = ["--requests", "307", "--rate", "0", "--gate"]
     with target(17, MAIN, *options, classpath=[shop_jar()], flags=["-XX:TieredStopAtLevel=1"]) as shop:
-        with tracing(shop.pid, script, "--pending", "--level", "2", *flags) as tracer:
+        with ExitStack() as stack:
+            tracers = [
+                stack.enter_context(tracing(shop.pid, script, "--pending", "--level", "2")) for script in scripts
+            ]
             shop.send()
             shop.wait_for("counts ")
-            tracer.stop()
+            for script, tracer in zip(scripts, tracers, strict=True):
+                assert (tracer.wait() if "exit(" in script.read_text("utf-8") else tracer.stop()) == 0, tracer.stderr
         shop.send()
         assert shop.wait() == 0
         assert shop.stderr == []
+    return [figures(tracer) for tracer in tracers]
+
+
+def figures(tracer: Tracer) -> Run:
     (end,) = tracer.of("end")
     assert end["produced"] == end["delivered"] + end["dropped"], end
     return {probe["probe"]: probe["hits"] for probe in end["probes"]}, {
         event["kind"] for event in tracer.of("probe_error")
     }
+
+
+@pytest.fixture(scope="module")
+def runs_alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    """The examples that need a session of their own."""
+    directory = tmp_path_factory.mktemp("examples")
+    scripts = {word: directory / f"{word}.bt" for word in sorted(ALONE - {"heap_dump"} | FAILS_ON_PURPOSE)}
+    for word, script in scripts.items():
+        (text,) = [rows[word] for rows in examples().values() if word in rows]
+        script.write_text(text, encoding="utf-8")
+    return dict(zip(scripts, run(*scripts.values()), strict=True))
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
@@ -66,17 +90,14 @@ def test_examples_run(batch: int, tmp_path: Path) -> None:
     ]
     script = tmp_path / "examples.bt"
     script.write_text("\n".join(scripts), encoding="utf-8")
-    hits, errors = run(script)
+    ((hits, errors),) = run(script)
     assert errors <= {"no-context"}, "the shop has no library that keeps a context"
     silent = [probe for probe, count in hits.items() if not count]
     assert len(silent) < len(hits) / 3, silent
 
 
 @pytest.mark.parametrize("word", sorted(ALONE - {"heap_dump"} | FAILS_ON_PURPOSE))
-def test_example_alone(word: str, tmp_path: Path) -> None:
-    (text,) = [rows[word] for rows in examples().values() if word in rows]
-    script = tmp_path / "example.bt"
-    script.write_text(text, encoding="utf-8")
-    hits, errors = run(script)
+def test_example_alone(word: str, runs_alone: dict[str, Run]) -> None:
+    hits, errors = runs_alone[word]
     assert errors == ({"div-zero"} if word in FAILS_ON_PURPOSE else set())
     assert any(hits.values())
