@@ -43,14 +43,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Five of six modules run in a light form; their names decide which. In these modules, btpy's commands are forks of
-    a process that has imported its modules, which saves 0.2 s of processor time for each command. The programs run
-    without the optimizing compiler, which saves a quarter of their time; tests of bytecode keep this compiler. With
+    """Eleven of twelve modules run in a light form; their names decide which. In these modules, btpy's commands are
+    forks of a process that has imported its modules, which saves 0.2 s of processor time for each command. The programs
+    run without the optimizing compiler, which saves a quarter of their time; tests of bytecode keep this compiler. With
     ``--every-jdk`` no module is light. In one of twelve modules, commands attach through JPype.
     """
     path = item.path.relative_to(item.config.rootpath)
     number = zlib.crc32(str(path).encode())
-    light = not item.config.getoption("--every-jdk") and number % 6 != 0
+    light = not item.config.getoption("--every-jdk") and number % 12 != 0
     preloaded.fork_commands(light)
     if number % 12 == 1:
         os.environ["BTPY_ATTACH"] = "jpype"
