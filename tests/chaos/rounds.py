@@ -99,7 +99,7 @@ def delayed(connection: socket.socket, random_: random.Random) -> socket.socket:
 class Server:
     """The server, started again when a round has killed it. ``clocks``: whether its time of day can be changed."""
 
-    def __init__(self, jdk: int, jar: Path, *, clocks: bool = False) -> None:
+    def __init__(self, jdk: int, jar: Path, *flags: str, clocks: bool = False) -> None:
         self.jdk = jdk
         self._agent = jar
         h2 = artifact(H2)
@@ -109,7 +109,7 @@ class Server:
         self._directory = tempfile.TemporaryDirectory(prefix="btpy-chaos-")
         log = Path(self._directory.name) / "hs_err.log"
         dynamic = ["-XX:+EnableDynamicAgentLoading"] if jdk >= 21 else []
-        self._command = [str(java(jdk)), *FLAGS, *dynamic, f"-XX:ErrorFile={log}", "-XX:+UseSerialGC"]
+        self._command = [str(java(jdk)), *FLAGS, *flags, *dynamic, f"-XX:ErrorFile={log}", "-XX:+UseSerialGC"]
         self._command += ["-cp", f"{classes}{os.pathsep}{h2}", "ChaosServer"]
         self._log = log
         self.clock = Clock(Path(self._directory.name)) if clocks else None
