@@ -5,6 +5,7 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.locks.LockSupport;
 
 /** Carries out the orders on stdin, and answers each with one line. */
 public final class Subject {
@@ -113,7 +114,7 @@ public final class Subject {
 
     /** Fills the whole heap for this number of milliseconds. */
     private static String hoard(int millis) throws Exception {
-        spin(1); // links `spin` while there is memory
+        rest(1); // links `rest` while there is memory
         Object[] last = {};
         for (int size = 1 << 18; size > 0; ) {
             try {
@@ -124,16 +125,16 @@ public final class Subject {
                 size >>= 1;
             }
         }
-        spin(millis);
+        rest(millis);
         int length = last.length;
         last = null;
         return "free of " + length;
     }
 
-    /** Thread.sleep may allocate memory. */
-    private static void spin(int millis) {
+    /** Thread.sleep may allocate memory, and parkNanos does not. */
+    private static void rest(int millis) {
         for (long end = System.nanoTime() + millis * 1_000_000L; System.nanoTime() - end < 0; ) {
-            Thread.yield();
+            LockSupport.parkNanos(1_000_000);
         }
     }
 
