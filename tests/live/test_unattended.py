@@ -45,6 +45,14 @@ def own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
 
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Target]:
+    """A program for the tests whose sessions end; at the end, no thread of the agent runs in it."""
+    with counted(17) as target:
+        yield target
+        waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
+
+
 def fives(calls: int) -> int:
     return sum(number % 7 == 5 for number in range(calls))
 
@@ -138,51 +146,48 @@ def test_probes_keep_counting_and_a_client_that_joins_gets_all_counts(jdk: int) 
         call(target, 7)
 
 
-def test_the_newest_events_are_kept_and_the_others_counted() -> None:
+def test_the_newest_events_are_kept_and_the_others_counted(shared: Target) -> None:
     script = '@OnMethod(class="Counted", method="step", location=ENTRY) { print(arg1); }'
-    with counted(17) as target:
-        session = left(target, script)
-        call(target, 10007)
-        call(target, 3)
-        waited(lambda: listed(target)[0].waiting == 5000, "the backlog is not what it should be")
-        with joined(target, session) as second:
-            records = values_until(second, lambda result: len(result) == 5000)
-            assert [values for _, values in records] == [(number,) for number in (*range(5010, 10007), 0, 1, 2)]
-            receipt = second.departure.detach()
-        (account,) = receipt.accounts
-        assert (account.produced, account.delivered, account.dropped_by[Cause.UNATTENDED]) == (10010, 5000, 5010)
-        assert account.dropped == 5010
+    session = left(shared, script)
+    call(shared, 10007)
+    call(shared, 3)
+    waited(lambda: listed(shared)[0].waiting == 5000, "the backlog is not what it should be")
+    with joined(shared, session) as second:
+        records = values_until(second, lambda result: len(result) == 5000)
+        assert [values for _, values in records] == [(number,) for number in (*range(5010, 10007), 0, 1, 2)]
+        receipt = second.departure.detach()
+    (account,) = receipt.accounts
+    assert (account.produced, account.delivered, account.dropped_by[Cause.UNATTENDED]) == (10010, 5000, 5010)
+    assert account.dropped == 5010
 
 
-def test_events_sent_to_earlier_clients_do_not_count_as_lost() -> None:
+def test_events_sent_to_earlier_clients_do_not_count_as_lost(shared: Target) -> None:
     script = '@OnMethod(class="Counted", method="step", location=ENTRY) { print(arg1); }'
-    with counted(17) as target:
-        session = left(target, script)
-        for calls in (101, 103, 107):
-            call(target, calls)
-            with joined(target, session) as client:
-                assert len(values_until(client, partial(has_length, calls))) == calls
-                assert client.departure.leave(HOUR) == session
-                (account,) = client.delivery.accounts.values()
-                assert (account.produced, account.delivered, account.dropped) == (calls, calls, 0)
-        with joined(target, session) as client:
-            assert client.departure.detach().clean
+    session = left(shared, script)
+    for calls in (101, 103, 107):
+        call(shared, calls)
+        with joined(shared, session) as client:
+            assert len(values_until(client, partial(has_length, calls))) == calls
+            assert client.departure.leave(HOUR) == session
+            (account,) = client.delivery.accounts.values()
+            assert (account.produced, account.delivered, account.dropped) == (calls, calls, 0)
+    with joined(shared, session) as client:
+        assert client.departure.detach().clean
 
 
-def test_a_client_that_is_killed_leaves_its_session_to_the_next() -> None:
+def test_a_client_that_is_killed_leaves_its_session_to_the_next(shared: Target) -> None:
     script = '@OnMethod(class="Counted", method="step", location=ENTRY) { @n = count(); }'
-    with counted(17) as target:
-        session = left(target, script)
-        (result,) = listed(target)
-        with joined(target, session) as client:
-            assert client.joined is not None
-            assert client.joined.age > result.age_ns / 1e9 > 0
-            client.close()  # closes the connection, as the kernel does for a killed process
-        call(target, 13)
-        waited(lambda: listed(target)[0].clients == 0, "the client is still there")
-        with joined(target, session) as client:
-            assert counts(client) == {"n": {(): Count(13)}}
-            assert client.departure.detach().clean
+    session = left(shared, script)
+    (result,) = listed(shared)
+    with joined(shared, session) as client:
+        assert client.joined is not None
+        assert client.joined.age > result.age_ns / 1e9 > 0
+        client.close()  # closes the connection, as the kernel does for a killed process
+    call(shared, 13)
+    waited(lambda: listed(shared)[0].clients == 0, "the client is still there")
+    with joined(shared, session) as client:
+        assert counts(client) == {"n": {(): Count(13)}}
+        assert client.departure.detach().clean
 
 
 def test_records_that_a_killed_client_was_not_sent_go_to_the_next() -> None:
@@ -233,73 +238,69 @@ def test_classes_loaded_without_a_client_are_woven_when_a_client_joins() -> None
             assert (receipt.woven, receipt.restored) == (2, 2)
 
 
-def test_two_sessions_on_one_class_keep_running_without_clients() -> None:
+def test_two_sessions_on_one_class_keep_running_without_clients(shared: Target) -> None:
     script = '@OnMethod(class="Counted", method="step", location=ENTRY) { @n = count(); }'
-    with counted(17) as target:
-        first, second = left(target, script, name="one"), left(target, script, name="two")
-        call(target, 11)
-        assert [session.name for session in listed(target)] == ["one", "two"]
-        with joined(target, first) as client:
-            assert counts(client) == {"n": {(): Count(11)}}
-            with pytest.raises(UsageError, match="another client is connected"), joined(target, first):
-                pass
-            assert client.departure.detach().clean
-        # The end of the first session changed the class, and no client was connected that could weave it again.
-        call(target, 7)
-        with joined(target, second) as client:
-            late = next(
-                item
-                for item in client.delivery.items(PATIENCE)
-                if isinstance(item, Late) and item.outcome is LateOutcome.LOST
-            )
-            assert (late.class_name, late.loader) == ("Counted", "app")
-            call(target, 13)
-            assert counts(client) == {"n": {(): Count(11 + 13)}}
-            assert client.departure.detach().clean
+    first, second = left(shared, script, name="one"), left(shared, script, name="two")
+    call(shared, 11)
+    assert [session.name for session in listed(shared)] == ["one", "two"]
+    with joined(shared, first) as client:
+        assert counts(client) == {"n": {(): Count(11)}}
+        with pytest.raises(UsageError, match="another client is connected"), joined(shared, first):
+            pass
+        assert client.departure.detach().clean
+    # The end of the first session changed the class, and no client was connected that could weave it again.
+    call(shared, 7)
+    with joined(shared, second) as client:
+        late = next(
+            item
+            for item in client.delivery.items(PATIENCE)
+            if isinstance(item, Late) and item.outcome is LateOutcome.LOST
+        )
+        assert (late.class_name, late.loader) == ("Counted", "app")
+        call(shared, 13)
+        assert counts(client) == {"n": {(): Count(11 + 13)}}
+        assert client.departure.detach().clean
 
 
-def test_its_time_to_live_ends_it() -> None:
-    with counted(17) as target:
-        left(target, ttl=1.0)
-        waited(lambda: btpy_threads(target) == "threads []", "it goes on")
-        assert listed(target) == ()
-        call(target, 101)
-        assert Session.attach(target.pid).departure.detach().woven == 0
+def test_its_time_to_live_ends_it(shared: Target) -> None:
+    left(shared, ttl=1.0)
+    waited(lambda: btpy_threads(shared) == "threads []", "it goes on")
+    assert listed(shared) == ()
+    call(shared, 101)
+    assert Session.attach(shared.pid).departure.detach().woven == 0
 
 
-def test_its_time_to_live_ends_it_under_a_client_too() -> None:
-    with counted(17) as target:
-        session = left(target, ttl=3.0)
-        with joined(target, session) as client, pytest.raises(TargetGone, match="time to live"):
-            for _ in client.delivery.items(PATIENCE):
-                pass
-        waited(lambda: btpy_threads(target) == "threads []", "it goes on")
+def test_its_time_to_live_ends_it_under_a_client_too(shared: Target) -> None:
+    session = left(shared, ttl=3.0)
+    with joined(shared, session) as client, pytest.raises(TargetGone, match="time to live"):
+        for _ in client.delivery.items(PATIENCE):
+            pass
+    waited(lambda: btpy_threads(shared) == "threads []", "it goes on")
 
 
-def test_a_time_to_live_is_bounded() -> None:
-    with counted(17) as target, Session.attach(target.pid, UNATTENDED) as session:
+def test_a_time_to_live_is_bounded(shared: Target) -> None:
+    with Session.attach(shared.pid, UNATTENDED) as session:
         session.deployer.load(program(SCRIPT))
         with pytest.raises(UsageError, match="time to live"):
             session.departure.leave(25 * HOUR)
-        call(target, 3)  # the class has its original bytes
+        call(shared, 3)  # the class has its original bytes
         assert session.departure.detach().clean
 
 
-def test_exit_ends_the_session_and_the_next_client_sees_it() -> None:
+def test_exit_ends_the_session_and_the_next_client_sees_it(shared: Target) -> None:
     script = """
     @OnMethod(class="Counted", method="step", location=ENTRY) { print(arg1); @n = count(); }
     @OnMethod(class="Counted", method="step", location=RETURN) when arg1 == 9 { exit(71); }
     """
-    with counted(17) as target:
-        session = left(target, script)
-        call(target, 10)
-        waited(lambda: listed(target)[0].enabled == 0, "the probes go on")
-        call(target, 100)
-        with joined(target, session) as client:
-            records = values_until(client, lambda result: len(result) == 11)
-            assert records[-1] == (1, (71,))
-            assert counts(client) == {"n": {(): Count(10)}}
-            assert client.departure.detach().clean
+    session = left(shared, script)
+    call(shared, 10)
+    waited(lambda: listed(shared)[0].enabled == 0, "the probes go on")
+    call(shared, 100)
+    with joined(shared, session) as client:
+        records = values_until(client, lambda result: len(result) == 11)
+        assert records[-1] == (1, (71,))
+        assert counts(client) == {"n": {(): Count(10)}}
+        assert client.departure.detach().clean
 
 
 def test_timers_and_printed_maps_keep_running() -> None:
@@ -336,16 +337,16 @@ def test_another_client_can_send_events_to_the_session() -> None:
             waited(lambda: counts(client) == {"told": {(): Count(1)}, "n": {(): Count(5)}}, str(counts(client)))
 
 
-def test_no_client_joins_an_attended_session() -> None:
-    with counted(17) as target, Session.attach(target.pid) as first:
+def test_no_client_joins_an_attended_session(shared: Target) -> None:
+    with Session.attach(shared.pid) as first:
         first.deployer.load(program(SCRIPT))
-        (info,) = listed(target)
+        (info,) = listed(shared)
         assert (info.clients, info.ttl_ns) == (1, 0)
-        with pytest.raises(UsageError, match="ends with its client"), joined(target, info.id):
+        with pytest.raises(UsageError, match="ends with its client"), joined(shared, info.id):
             pass
-        with pytest.raises(UsageError, match="no session 'zzz'"), joined(target, "zzz"):
+        with pytest.raises(UsageError, match="no session 'zzz'"), joined(shared, "zzz"):
             pass
-        call(target, 3)
+        call(shared, 3)
         assert first.departure.detach().clean
 
 
@@ -370,7 +371,7 @@ def test_a_target_that_ends_takes_it_along() -> None:
         assert target.stderr == []
 
 
-def test_a_session_of_several_scripts_is_joined_with_all_of_them() -> None:
+def test_a_session_of_several_scripts_is_joined_with_all_of_them(shared: Target) -> None:
     first = """
     @OnMethod(class="Counted", method="step", location=ENTRY) { @n = count(); }
     @OnEnd { print("first"); }
@@ -380,16 +381,15 @@ def test_a_session_of_several_scripts_is_joined_with_all_of_them() -> None:
     @OnMethod(class="Counted", method="step", location=RETURN) { @returned = count(); }
     @OnEnd { print("third"); }
     """
-    with counted(17) as target:
-        with Session.attach(target.pid, UNATTENDED) as session:
-            session.deployer.load(program(first))
-            session.deployer.load(check_source(Source("2.bt", second), earlier=session.deployer.program))
-            session.deployer.load(check_source(Source("3.bt", third), earlier=session.deployer.program), replacing=[2])
-            number = session.departure.leave(HOUR)
-        call(target, 7)
-        with joined(target, number) as client:
-            assert client.deployer.program is not None
-            assert [probe.id for probe in client.deployer.program.active] == [0, 1, 3, 4]
-            assert counts(client) == {"n": {(): Count(7)}, "returned": {(): Count(6)}}
-            assert client.departure.detach().clean
-            assert drained(client, None) == [(1, ()), (4, ())]
+    with Session.attach(shared.pid, UNATTENDED) as session:
+        session.deployer.load(program(first))
+        session.deployer.load(check_source(Source("2.bt", second), earlier=session.deployer.program))
+        session.deployer.load(check_source(Source("3.bt", third), earlier=session.deployer.program), replacing=[2])
+        number = session.departure.leave(HOUR)
+    call(shared, 7)
+    with joined(shared, number) as client:
+        assert client.deployer.program is not None
+        assert [probe.id for probe in client.deployer.program.active] == [0, 1, 3, 4]
+        assert counts(client) == {"n": {(): Count(7)}, "returned": {(): Count(6)}}
+        assert client.departure.detach().clean
+        assert drained(client, None) == [(1, ()), (4, ())]
