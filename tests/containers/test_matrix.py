@@ -27,7 +27,7 @@ from tests.containers.cells import (
     specification,
     with_files_of_this_machine,
 )
-from tests.jdks import java_home
+from tests.jdks import QUICK_TOOL, java_home
 from tests.live.scripts import counted_classes
 
 pytestmark = needs_root
@@ -157,7 +157,7 @@ def of_an_image(directory: Path, modules: str) -> Specification:
     rootfs = directory / "rootfs"
     image = inside(rootfs, java_home(17))
     image.parent.mkdir(parents=True)
-    jlink = ["jlink", "--add-modules", modules, "--strip-debug", "--no-man-pages", "--output", str(image)]
+    jlink = ["jlink", *QUICK_TOOL, "--add-modules", modules, "--strip-debug", "--no-man-pages", "--output", str(image)]
     subprocess.run(jlink, check=True, capture_output=True)
     for library in needed_libraries(image):
         place = inside(rootfs, library)

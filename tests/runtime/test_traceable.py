@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from btpy.codegen import runtime_api as api
-from tests.jdks import javac
+from tests.jdks import QUICK_TOOL, javac
 from tests.runtime.harness import RUNTIME_SOURCES
 
 NATIVE = {
@@ -27,7 +27,7 @@ def calls(classes: Path) -> dict[str, set[str]]:
     files = sorted(str(path) for path in classes.glob("btpy/runtime/*.class") if path.stem.split("$")[0] in names)
     javap = javac().parent / "javap"
     text = subprocess.run(
-        [str(javap), "-J-Xmx256m", "-p", "-s", "-c", *files],
+        [str(javap), *QUICK_TOOL, "-p", "-s", "-c", *files],
         check=True,
         capture_output=True,
         text=True,
