@@ -38,7 +38,7 @@ def _actual(result: Result) -> object:
 
 @pytest.mark.parametrize("type_", TYPES, ids=str)
 @settings(
-    max_examples=250,
+    max_examples=100,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )

@@ -124,7 +124,7 @@ def test_mutated_scripts(data: st.DataObject) -> None:
     run(text)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25))
 def test_any_sequence_of_tokens(pieces: list[str]) -> None:
     run("".join(pieces))
