@@ -31,7 +31,9 @@ group.initial.rebalance.delay.ms=0
 
 @contextmanager
 def kafka(jars: list[Path]) -> Iterator[int]:
-    """Runs an empty broker until the block ends, and gives its port. ``jars``: the jars of the broker (Kafka 4)."""
+    """Runs an empty broker until the block ends, and gives its port. ``jars``: the jars of the broker (Kafka 4). No test
+    looks at the broker, so it runs without the optimizing compiler.
+    """
     flags = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     classes = compiled([JAVA / "Broker.java"], release=17, classpath=jars)
     command = [str(java(21)), *flags, "-cp", os.pathsep.join(map(str, [classes, *jars]))]

@@ -51,13 +51,49 @@ def pid_of(directory: Path, host: str) -> int:
     return int((directory / f"{host}.pid").read_text())
 
 
+class Jvms:
+    """JVMs by host. All JVMs of an object have one name, by which each host finds its own JVM."""
+
+    def __init__(self) -> None:
+        self.name = f"traffic-{uuid.uuid4().hex[:12]}"
+        self._stack = ExitStack()
+        self._running: dict[str, Target] = {}
+
+    def on(self, host: str) -> Target:
+        """The JVM of the host. It starts if it does not run."""
+        if host not in self._running or self._running[host].process.poll() is not None:
+            self._running[host] = self._stack.enter_context(traffic(17, f"-Dbtpy.name={self.name}-{host}"))
+        return self._running[host]
+
+    def stop(self) -> None:
+        self._running.clear()
+        self._stack.close()
+
+
+_kept: Jvms | None = None
+
+
+@contextmanager
+def kept_jvms() -> Iterator[None]:
+    """Until the block ends, :func:`jvms_on` keeps its JVMs for the next test. After a failure it stops them."""
+    global _kept
+    _kept = Jvms()
+    try:
+        yield
+    finally:
+        _kept.stop()
+        _kept = None
+
+
 @contextmanager
 def jvms_on(*hosts: str) -> Iterator[tuple[str, dict[str, Target]]]:
     """Runs a JVM for each host. Yields the name of the target, by which each host finds its own JVM, and the JVMs by
     host."""
-    name = f"traffic-{uuid.uuid4().hex[:12]}"
-    with ExitStack() as stack:
-        yield (
-            f"{name}-@HOST@",
-            {host: stack.enter_context(traffic(17, f"-Dbtpy.name={name}-{host}")) for host in hosts},
-        )
+    jvms = _kept or Jvms()
+    try:
+        yield f"{jvms.name}-@HOST@", {host: jvms.on(host) for host in hosts}
+    except BaseException:
+        jvms.stop()
+        raise
+    if jvms is not _kept:
+        jvms.stop()

@@ -22,7 +22,7 @@ from btpy.api.hosts import host_names
 from btpy.errors import UsageError
 from btpy.jvm import procfs
 from btpy.jvm.processes import describe
-from tests.cli.fake_ssh import REMOTE, fake_ssh, jvms_on, pid_of
+from tests.cli.fake_ssh import REMOTE, fake_ssh, jvms_on, kept_jvms, pid_of
 from tests.cli.test_several import SCRIPT, told
 from tests.live.scripts import waited
 from tests.live.test_otlp import QUICK
@@ -35,6 +35,12 @@ from tests.targets import PATIENCE, Target
 from tests.tracer import Tracer
 
 ALL = ("-e", SCRIPT, "--hits", "0", "-f", "ndjson")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def jvms_of_all_tests() -> Iterator[None]:
+    with kept_jvms():
+        yield
 
 
 @contextmanager
