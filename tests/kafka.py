@@ -31,8 +31,8 @@ group.initial.rebalance.delay.ms=0
 
 @contextmanager
 def kafka(jars: list[Path]) -> Iterator[int]:
-    """Runs an empty broker until the block ends, and gives its port. ``jars``: the jars of the broker (Kafka 4). No test
-    looks at the broker, so it runs without the optimizing compiler.
+    """Runs an empty broker until the block ends, and gives its port. ``jars``: the jars of the broker (Kafka 4). It
+    runs without the optimizing compiler, because no test looks at it.
     """
     flags = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     classes = compiled([JAVA / "Broker.java"], release=17, classpath=jars)

@@ -17,12 +17,21 @@ def classes() -> Path:
 
 
 @pytest.fixture(scope="session")
-def outcomes(classes: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Outcome]:
-    """Runs the driver once on each Java version; the tests read the results of different scenarios."""
+def outcomes(
+    classes: Path, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Callable[[int], Outcome]:
+    """Runs the driver once on each Java version; the tests read the results of different scenarios. Without
+    ``--every-jdk``, the oldest version runs without the optimizing compiler.
+    """
 
     @cache
     def outcome_of(jdk: int) -> Outcome:
-        return Outcome.of(made_once(tmp_path_factory, f"driver{jdk}", lambda directory: drive(classes, jdk, directory)))
+        light = jdk == MAJORS[0] and not pytestconfig.getoption("--every-jdk")
+
+        def make(directory: Path) -> None:
+            drive(classes, jdk, directory, light=light)
+
+        return Outcome.of(made_once(tmp_path_factory, f"driver{jdk}", make))
 
     return outcome_of
 

@@ -103,8 +103,11 @@ def _string(data: bytes, at: int) -> tuple[str, int]:
     return data[at + 4 : at + 4 + size].decode("utf-8", "surrogatepass"), at + 4 + size
 
 
-def drive(classes: Path, major: int, directory: Path, *scenarios: str) -> None:
-    """Runs the scenarios of these names; without names, all of them. Their files are in ``directory`` afterwards."""
+def drive(classes: Path, major: int, directory: Path, *scenarios: str, light: bool = False) -> None:
+    """Runs the scenarios of these names; without names, all of them. Their files are in ``directory`` afterwards.
+
+    ``light``: without the optimizing compiler, which needs half of the time.
+    """
     command = [
         str(java(major)),
         "-Xmx256m",
@@ -113,6 +116,8 @@ def drive(classes: Path, major: int, directory: Path, *scenarios: str) -> None:
         "-Xverify:all",
         "-XX:-UsePerfData",
     ]
+    if light:
+        command.append("-XX:TieredStopAtLevel=1")
     result = subprocess.run(
         [*command, "btpy.runtime.RuntimeDriver", str(directory), *scenarios],
         capture_output=True,
