@@ -13,35 +13,37 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from struct import Struct
+from typing import Final
 
-MAX_CLASS_BYTES = 1024 * 1024
+MAX_CLASS_BYTES: Final = 1024 * 1024
 """The maximum number of bytes of a class file that a target names. javac writes class files of at most half this
 size."""
 
-MAX_ENTRY_BYTES = 16 * 1024 * 1024
+MAX_ENTRY_BYTES: Final = 16 * 1024 * 1024
 """The maximum number of bytes of an entry in an archive that the user has named: the length limit of a frame to the
 agent."""
 
-MAX_DIRECTORY_BYTES = 64 * 1024 * 1024
+MAX_DIRECTORY_BYTES: Final = 64 * 1024 * 1024
 
-_END = Struct("<4s6xHLLH")  # end of the central directory: signature, entries, size, offset, length of the comment
-_END_SIGNATURE = b"PK\5\6"
-_LONGEST_COMMENT = 65_535
+# end of the central directory: signature, entries, size, offset, length of the comment
+_END: Final = Struct("<4s6xHLLH")
+_END_SIGNATURE: Final = b"PK\5\6"
+_LONGEST_COMMENT: Final = 65_535
 
-_ENTRY = Struct("<4s4xHH4xLLLHHH8xL")
-_ENTRY_SIGNATURE = b"PK\1\2"
-_LOCAL = Struct("<4s22xHH")  # signature, lengths of the name and of the extra field
-_LOCAL_SIGNATURE = b"PK\3\4"
+_ENTRY: Final = Struct("<4s4xHH4xLLLHHH8xL")
+_ENTRY_SIGNATURE: Final = b"PK\1\2"
+_LOCAL: Final = Struct("<4s22xHH")  # signature, lengths of the name and of the extra field
+_LOCAL_SIGNATURE: Final = b"PK\3\4"
 
-_PIECE = 256 * 1024
-_MAX_PACKED = MAX_CLASS_BYTES + 64 * 1024  # deflate adds at most its headers to the data
+_PIECE: Final = 256 * 1024
+_MAX_PACKED: Final = MAX_CLASS_BYTES + 64 * 1024  # deflate adds at most its headers to the data
 _STORED, _DEFLATED = 0, 8
-_ENCRYPTED = 1
+_ENCRYPTED: Final = 1
 _MANY, _FAR = 0xFFFF, 0xFFFFFFFF  # the numbers are in a Zip64 record
-_VERSIONS = b"META-INF/versions/"
+_VERSIONS: Final = b"META-INF/versions/"
 
 
-UNREADABLE = (
+UNREADABLE: Final = (
     *(OSError, EOFError, ValueError, IndexError, NotImplementedError, OverflowError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, struct.error),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.classfile import opcodes as op
 from btpy.errors import ClassFileError
@@ -23,10 +23,10 @@ def _class_of(opcode: int) -> int:
     return {"tableswitch": _SWITCH, "lookupswitch": _SWITCH, "wide": _WIDE}.get(operands, _PLAIN)
 
 
-_CLASSES = bytes(_class_of(opcode) for opcode in range(256))
+_CLASSES: Final = bytes(_class_of(opcode) for opcode in range(256))
 
 #: Length of a plain instruction in bytes; 0 for other instructions.
-_STEPS = bytes(length if kind == _PLAIN else 0 for length, kind in zip(op.LENGTHS, _CLASSES, strict=True))
+_STEPS: Final = bytes(length if kind == _PLAIN else 0 for length, kind in zip(op.LENGTHS, _CLASSES, strict=True))
 
 
 class Bytecode:

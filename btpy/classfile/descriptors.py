@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Final
 
 from btpy.errors import ClassFileError
 
-OBJECT = "Ljava/lang/Object;"
+OBJECT: Final = "Ljava/lang/Object;"
 
 
 @lru_cache(maxsize=8192)
@@ -81,7 +82,7 @@ def erase_all(descriptor: str) -> str:
     return _REFERENCE.sub(OBJECT, descriptor)
 
 
-_REFERENCE = re.compile(r"\[*L[^;]*;|\[+[BCDFIJSZ]")
+_REFERENCE: Final = re.compile(r"\[*L[^;]*;|\[+[BCDFIJSZ]")
 
 
 def of_class(name: str) -> str:

@@ -15,6 +15,7 @@ place of offsets, so that two versions of a method differ where code was inserte
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from btpy.classfile import frames
 from btpy.classfile import opcodes as op
@@ -24,9 +25,9 @@ from btpy.classfile.pool import ConstantPool
 from btpy.classfile.reader import ClassFile, Code, Member
 from btpy.errors import ClassFileError
 
-_MEMBERS = (constants.FIELDREF, constants.METHODREF, constants.INTERFACE_METHODREF)
-_SUFFIXES = ("", "f", "L", "d")  # tags of integer, float, long and double constants
-_ELEMENTS = (
+_MEMBERS: Final = (constants.FIELDREF, constants.METHODREF, constants.INTERFACE_METHODREF)
+_SUFFIXES: Final = ("", "f", "L", "d")  # tags of integer, float, long and double constants
+_ELEMENTS: Final = (
     "boolean",
     "char",
     "float",
@@ -149,7 +150,7 @@ def _array_type(code: bytes, at: int, pool: ConstantPool) -> str:
     return _ELEMENTS[kind]
 
 
-_OPERANDS: dict[str, Callable[[bytes, int, ConstantPool], str]] = {
+_OPERANDS: Final[dict[str, Callable[[bytes, int, ConstantPool], str]]] = {
     "-": lambda code, at, pool: "",
     "byte": lambda code, at, pool: str(_signed(code, at + 1, 1)),
     "short": lambda code, at, pool: str(_signed(code, at + 1, 2)),

@@ -11,34 +11,34 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from struct import pack
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.classfile import descriptors
 from btpy.classfile.pool import ConstantPool
 from btpy.classfile.relocation import Relocation
 from btpy.errors import ClassFileError
 
-TOP = b"\x00"
-INTEGER = b"\x01"
-FLOAT = b"\x02"
-DOUBLE = b"\x03"
-LONG = b"\x04"
-NULL = b"\x05"
-UNINITIALIZED_THIS = b"\x06"
+TOP: Final = b"\x00"
+INTEGER: Final = b"\x01"
+FLOAT: Final = b"\x02"
+DOUBLE: Final = b"\x03"
+LONG: Final = b"\x04"
+NULL: Final = b"\x05"
+UNINITIALIZED_THIS: Final = b"\x06"
 
-_SIMPLE = (TOP, INTEGER, FLOAT, DOUBLE, LONG, NULL, UNINITIALIZED_THIS)
+_SIMPLE: Final = (TOP, INTEGER, FLOAT, DOUBLE, LONG, NULL, UNINITIALIZED_THIS)
 #: Tags of the types that have two more bytes.
-OBJECT = 7
-UNINITIALIZED = 8
+OBJECT: Final = 7
+UNINITIALIZED: Final = 8
 
-_PRIMITIVES = {"Z": INTEGER, "B": INTEGER, "C": INTEGER, "S": INTEGER, "I": INTEGER, "J": LONG, "F": FLOAT, "D": DOUBLE}
+_PRIMITIVES: Final = {**dict.fromkeys("ZBCSI", INTEGER), "J": LONG, "F": FLOAT, "D": DOUBLE}
 
 # frame_type (JVMS §4.7.4)
-_SAME_LOCALS_1 = 64
-_RESERVED = 128
-_SAME_LOCALS_1_EXTENDED = 247
-_SAME_EXTENDED = 251
-_FULL = 255
+_SAME_LOCALS_1: Final = 64
+_RESERVED: Final = 128
+_SAME_LOCALS_1_EXTENDED: Final = 247
+_SAME_EXTENDED: Final = 251
+_FULL: Final = 255
 
 
 class Frame(NamedTuple):

@@ -17,6 +17,7 @@ the call sees an initialised ``this``, and the analysis of the steps up to the c
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Final
 
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
@@ -28,7 +29,7 @@ from btpy.errors import ClassFileError
 # depth of the operand stack, its bits (bit 0 is the bottom), bits of the locals, initialised
 _State = tuple[int, int, int, bool]
 
-_START = (0, 0, 1, False)
+_START: Final = (0, 0, 1, False)
 
 
 class Initialization:
@@ -236,7 +237,7 @@ class _Flow:
         return (1, size - 1) if opcode == op.GETFIELD else (size + 1, -size - 1)
 
 
-_SWITCHES = (op.TABLESWITCH, op.LOOKUPSWITCH)
-_JUMPS = frozenset(
+_SWITCHES: Final = (op.TABLESWITCH, op.LOOKUPSWITCH)
+_JUMPS: Final = frozenset(
     opcode for opcode, operands in enumerate(op.FORMATS) if operands in ("branch2", "branch4")
 )  # conditional or not

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from typing import Final
 
 from btpy.classfile.reader import Code, table_bytes, table_items
 from btpy.errors import ClassFileError
 
-NAME = "btpy.Inserted"
+NAME: Final = "btpy.Inserted"
 
 
 def ranges(code: Code) -> tuple[tuple[int, int], ...]:

@@ -16,17 +16,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Final
 
 from btpy.classfile.archive import MAX_ENTRY_BYTES
 from btpy.errors import ClassFileError
 
-_MAGIC = 0xCAFEDADA
-_COMPRESSED_MAGIC = 0xCAFEFAFA
-_COMPRESSED_HEADER = struct.Struct("<IQQIIB")  # magic, size, inflated size, name, configuration, last stage
+_MAGIC: Final = 0xCAFEDADA
+_COMPRESSED_MAGIC: Final = 0xCAFEFAFA
+_COMPRESSED_HEADER: Final = struct.Struct("<IQQIIB")  # magic, size, inflated size, name, configuration, last stage
 
-_MAX_STAGES = 4  # jlink has two compressions, and applies each once
-_MAX_STRING = 64 * 1024  # the longest name in a class file
-_MOST_STRINGS = 8 * 1024  # the largest number of names in the cache: packages and modules
+_MAX_STAGES: Final = 4  # jlink has two compressions, and applies each once
+_MAX_STRING: Final = 64 * 1024  # the longest name in a class file
+_MOST_STRINGS: Final = 8 * 1024  # the largest number of names in the cache: packages and modules
 
 # Kinds of attributes.
 _END, _MODULE, _PARENT, _BASE, _EXTENSION, _OFFSET, _COMPRESSED, _UNCOMPRESSED = range(8)

@@ -6,9 +6,11 @@ read once for every instruction of every traced method.
 
 from __future__ import annotations
 
+from typing import Final
+
 # Mnemonic, operand format, popped > pushed kinds, with the top of the stack last: I J F D, A for a reference, S for a
 # slot of any kind; ? if it depends on the pool entry or the widened instruction.
-_INSTRUCTIONS = """
+_INSTRUCTIONS: Final = """
 nop - >
 aconst_null - >A
 iconst_m1 - >I
@@ -213,210 +215,210 @@ goto_w branch4 >
 jsr_w branch4 >S
 """
 
-NOP = 0x00
-ACONST_NULL = 0x01
-ICONST_M1 = 0x02
-ICONST_0 = 0x03
-ICONST_1 = 0x04
-ICONST_2 = 0x05
-ICONST_3 = 0x06
-ICONST_4 = 0x07
-ICONST_5 = 0x08
-LCONST_0 = 0x09
-LCONST_1 = 0x0A
-FCONST_0 = 0x0B
-FCONST_1 = 0x0C
-FCONST_2 = 0x0D
-DCONST_0 = 0x0E
-DCONST_1 = 0x0F
-BIPUSH = 0x10
-SIPUSH = 0x11
-LDC = 0x12
-LDC_W = 0x13
-LDC2_W = 0x14
-ILOAD = 0x15
-LLOAD = 0x16
-FLOAD = 0x17
-DLOAD = 0x18
-ALOAD = 0x19
-ILOAD_0 = 0x1A
-ILOAD_1 = 0x1B
-ILOAD_2 = 0x1C
-ILOAD_3 = 0x1D
-LLOAD_0 = 0x1E
-LLOAD_1 = 0x1F
-LLOAD_2 = 0x20
-LLOAD_3 = 0x21
-FLOAD_0 = 0x22
-FLOAD_1 = 0x23
-FLOAD_2 = 0x24
-FLOAD_3 = 0x25
-DLOAD_0 = 0x26
-DLOAD_1 = 0x27
-DLOAD_2 = 0x28
-DLOAD_3 = 0x29
-ALOAD_0 = 0x2A
-ALOAD_1 = 0x2B
-ALOAD_2 = 0x2C
-ALOAD_3 = 0x2D
-IALOAD = 0x2E
-LALOAD = 0x2F
-FALOAD = 0x30
-DALOAD = 0x31
-AALOAD = 0x32
-BALOAD = 0x33
-CALOAD = 0x34
-SALOAD = 0x35
-ISTORE = 0x36
-LSTORE = 0x37
-FSTORE = 0x38
-DSTORE = 0x39
-ASTORE = 0x3A
-ISTORE_0 = 0x3B
-ISTORE_1 = 0x3C
-ISTORE_2 = 0x3D
-ISTORE_3 = 0x3E
-LSTORE_0 = 0x3F
-LSTORE_1 = 0x40
-LSTORE_2 = 0x41
-LSTORE_3 = 0x42
-FSTORE_0 = 0x43
-FSTORE_1 = 0x44
-FSTORE_2 = 0x45
-FSTORE_3 = 0x46
-DSTORE_0 = 0x47
-DSTORE_1 = 0x48
-DSTORE_2 = 0x49
-DSTORE_3 = 0x4A
-ASTORE_0 = 0x4B
-ASTORE_1 = 0x4C
-ASTORE_2 = 0x4D
-ASTORE_3 = 0x4E
-IASTORE = 0x4F
-LASTORE = 0x50
-FASTORE = 0x51
-DASTORE = 0x52
-AASTORE = 0x53
-BASTORE = 0x54
-CASTORE = 0x55
-SASTORE = 0x56
-POP = 0x57
-POP2 = 0x58
-DUP = 0x59
-DUP_X1 = 0x5A
-DUP_X2 = 0x5B
-DUP2 = 0x5C
-DUP2_X1 = 0x5D
-DUP2_X2 = 0x5E
-SWAP = 0x5F
-IADD = 0x60
-LADD = 0x61
-FADD = 0x62
-DADD = 0x63
-ISUB = 0x64
-LSUB = 0x65
-FSUB = 0x66
-DSUB = 0x67
-IMUL = 0x68
-LMUL = 0x69
-FMUL = 0x6A
-DMUL = 0x6B
-IDIV = 0x6C
-LDIV = 0x6D
-FDIV = 0x6E
-DDIV = 0x6F
-IREM = 0x70
-LREM = 0x71
-FREM = 0x72
-DREM = 0x73
-INEG = 0x74
-LNEG = 0x75
-FNEG = 0x76
-DNEG = 0x77
-ISHL = 0x78
-LSHL = 0x79
-ISHR = 0x7A
-LSHR = 0x7B
-IUSHR = 0x7C
-LUSHR = 0x7D
-IAND = 0x7E
-LAND = 0x7F
-IOR = 0x80
-LOR = 0x81
-IXOR = 0x82
-LXOR = 0x83
-IINC = 0x84
-I2L = 0x85
-I2F = 0x86
-I2D = 0x87
-L2I = 0x88
-L2F = 0x89
-L2D = 0x8A
-F2I = 0x8B
-F2L = 0x8C
-F2D = 0x8D
-D2I = 0x8E
-D2L = 0x8F
-D2F = 0x90
-I2B = 0x91
-I2C = 0x92
-I2S = 0x93
-LCMP = 0x94
-FCMPL = 0x95
-FCMPG = 0x96
-DCMPL = 0x97
-DCMPG = 0x98
-IFEQ = 0x99
-IFNE = 0x9A
-IFLT = 0x9B
-IFGE = 0x9C
-IFGT = 0x9D
-IFLE = 0x9E
-IF_ICMPEQ = 0x9F
-IF_ICMPNE = 0xA0
-IF_ICMPLT = 0xA1
-IF_ICMPGE = 0xA2
-IF_ICMPGT = 0xA3
-IF_ICMPLE = 0xA4
-IF_ACMPEQ = 0xA5
-IF_ACMPNE = 0xA6
-GOTO = 0xA7
-JSR = 0xA8
-RET = 0xA9
-TABLESWITCH = 0xAA
-LOOKUPSWITCH = 0xAB
-IRETURN = 0xAC
-LRETURN = 0xAD
-FRETURN = 0xAE
-DRETURN = 0xAF
-ARETURN = 0xB0
-RETURN = 0xB1
-GETSTATIC = 0xB2
-PUTSTATIC = 0xB3
-GETFIELD = 0xB4
-PUTFIELD = 0xB5
-INVOKEVIRTUAL = 0xB6
-INVOKESPECIAL = 0xB7
-INVOKESTATIC = 0xB8
-INVOKEINTERFACE = 0xB9
-INVOKEDYNAMIC = 0xBA
-NEW = 0xBB
-NEWARRAY = 0xBC
-ANEWARRAY = 0xBD
-ARRAYLENGTH = 0xBE
-ATHROW = 0xBF
-CHECKCAST = 0xC0
-INSTANCEOF = 0xC1
-MONITORENTER = 0xC2
-MONITOREXIT = 0xC3
-WIDE = 0xC4
-MULTIANEWARRAY = 0xC5
-IFNULL = 0xC6
-IFNONNULL = 0xC7
-GOTO_W = 0xC8
-JSR_W = 0xC9
+NOP: Final = 0x00
+ACONST_NULL: Final = 0x01
+ICONST_M1: Final = 0x02
+ICONST_0: Final = 0x03
+ICONST_1: Final = 0x04
+ICONST_2: Final = 0x05
+ICONST_3: Final = 0x06
+ICONST_4: Final = 0x07
+ICONST_5: Final = 0x08
+LCONST_0: Final = 0x09
+LCONST_1: Final = 0x0A
+FCONST_0: Final = 0x0B
+FCONST_1: Final = 0x0C
+FCONST_2: Final = 0x0D
+DCONST_0: Final = 0x0E
+DCONST_1: Final = 0x0F
+BIPUSH: Final = 0x10
+SIPUSH: Final = 0x11
+LDC: Final = 0x12
+LDC_W: Final = 0x13
+LDC2_W: Final = 0x14
+ILOAD: Final = 0x15
+LLOAD: Final = 0x16
+FLOAD: Final = 0x17
+DLOAD: Final = 0x18
+ALOAD: Final = 0x19
+ILOAD_0: Final = 0x1A
+ILOAD_1: Final = 0x1B
+ILOAD_2: Final = 0x1C
+ILOAD_3: Final = 0x1D
+LLOAD_0: Final = 0x1E
+LLOAD_1: Final = 0x1F
+LLOAD_2: Final = 0x20
+LLOAD_3: Final = 0x21
+FLOAD_0: Final = 0x22
+FLOAD_1: Final = 0x23
+FLOAD_2: Final = 0x24
+FLOAD_3: Final = 0x25
+DLOAD_0: Final = 0x26
+DLOAD_1: Final = 0x27
+DLOAD_2: Final = 0x28
+DLOAD_3: Final = 0x29
+ALOAD_0: Final = 0x2A
+ALOAD_1: Final = 0x2B
+ALOAD_2: Final = 0x2C
+ALOAD_3: Final = 0x2D
+IALOAD: Final = 0x2E
+LALOAD: Final = 0x2F
+FALOAD: Final = 0x30
+DALOAD: Final = 0x31
+AALOAD: Final = 0x32
+BALOAD: Final = 0x33
+CALOAD: Final = 0x34
+SALOAD: Final = 0x35
+ISTORE: Final = 0x36
+LSTORE: Final = 0x37
+FSTORE: Final = 0x38
+DSTORE: Final = 0x39
+ASTORE: Final = 0x3A
+ISTORE_0: Final = 0x3B
+ISTORE_1: Final = 0x3C
+ISTORE_2: Final = 0x3D
+ISTORE_3: Final = 0x3E
+LSTORE_0: Final = 0x3F
+LSTORE_1: Final = 0x40
+LSTORE_2: Final = 0x41
+LSTORE_3: Final = 0x42
+FSTORE_0: Final = 0x43
+FSTORE_1: Final = 0x44
+FSTORE_2: Final = 0x45
+FSTORE_3: Final = 0x46
+DSTORE_0: Final = 0x47
+DSTORE_1: Final = 0x48
+DSTORE_2: Final = 0x49
+DSTORE_3: Final = 0x4A
+ASTORE_0: Final = 0x4B
+ASTORE_1: Final = 0x4C
+ASTORE_2: Final = 0x4D
+ASTORE_3: Final = 0x4E
+IASTORE: Final = 0x4F
+LASTORE: Final = 0x50
+FASTORE: Final = 0x51
+DASTORE: Final = 0x52
+AASTORE: Final = 0x53
+BASTORE: Final = 0x54
+CASTORE: Final = 0x55
+SASTORE: Final = 0x56
+POP: Final = 0x57
+POP2: Final = 0x58
+DUP: Final = 0x59
+DUP_X1: Final = 0x5A
+DUP_X2: Final = 0x5B
+DUP2: Final = 0x5C
+DUP2_X1: Final = 0x5D
+DUP2_X2: Final = 0x5E
+SWAP: Final = 0x5F
+IADD: Final = 0x60
+LADD: Final = 0x61
+FADD: Final = 0x62
+DADD: Final = 0x63
+ISUB: Final = 0x64
+LSUB: Final = 0x65
+FSUB: Final = 0x66
+DSUB: Final = 0x67
+IMUL: Final = 0x68
+LMUL: Final = 0x69
+FMUL: Final = 0x6A
+DMUL: Final = 0x6B
+IDIV: Final = 0x6C
+LDIV: Final = 0x6D
+FDIV: Final = 0x6E
+DDIV: Final = 0x6F
+IREM: Final = 0x70
+LREM: Final = 0x71
+FREM: Final = 0x72
+DREM: Final = 0x73
+INEG: Final = 0x74
+LNEG: Final = 0x75
+FNEG: Final = 0x76
+DNEG: Final = 0x77
+ISHL: Final = 0x78
+LSHL: Final = 0x79
+ISHR: Final = 0x7A
+LSHR: Final = 0x7B
+IUSHR: Final = 0x7C
+LUSHR: Final = 0x7D
+IAND: Final = 0x7E
+LAND: Final = 0x7F
+IOR: Final = 0x80
+LOR: Final = 0x81
+IXOR: Final = 0x82
+LXOR: Final = 0x83
+IINC: Final = 0x84
+I2L: Final = 0x85
+I2F: Final = 0x86
+I2D: Final = 0x87
+L2I: Final = 0x88
+L2F: Final = 0x89
+L2D: Final = 0x8A
+F2I: Final = 0x8B
+F2L: Final = 0x8C
+F2D: Final = 0x8D
+D2I: Final = 0x8E
+D2L: Final = 0x8F
+D2F: Final = 0x90
+I2B: Final = 0x91
+I2C: Final = 0x92
+I2S: Final = 0x93
+LCMP: Final = 0x94
+FCMPL: Final = 0x95
+FCMPG: Final = 0x96
+DCMPL: Final = 0x97
+DCMPG: Final = 0x98
+IFEQ: Final = 0x99
+IFNE: Final = 0x9A
+IFLT: Final = 0x9B
+IFGE: Final = 0x9C
+IFGT: Final = 0x9D
+IFLE: Final = 0x9E
+IF_ICMPEQ: Final = 0x9F
+IF_ICMPNE: Final = 0xA0
+IF_ICMPLT: Final = 0xA1
+IF_ICMPGE: Final = 0xA2
+IF_ICMPGT: Final = 0xA3
+IF_ICMPLE: Final = 0xA4
+IF_ACMPEQ: Final = 0xA5
+IF_ACMPNE: Final = 0xA6
+GOTO: Final = 0xA7
+JSR: Final = 0xA8
+RET: Final = 0xA9
+TABLESWITCH: Final = 0xAA
+LOOKUPSWITCH: Final = 0xAB
+IRETURN: Final = 0xAC
+LRETURN: Final = 0xAD
+FRETURN: Final = 0xAE
+DRETURN: Final = 0xAF
+ARETURN: Final = 0xB0
+RETURN: Final = 0xB1
+GETSTATIC: Final = 0xB2
+PUTSTATIC: Final = 0xB3
+GETFIELD: Final = 0xB4
+PUTFIELD: Final = 0xB5
+INVOKEVIRTUAL: Final = 0xB6
+INVOKESPECIAL: Final = 0xB7
+INVOKESTATIC: Final = 0xB8
+INVOKEINTERFACE: Final = 0xB9
+INVOKEDYNAMIC: Final = 0xBA
+NEW: Final = 0xBB
+NEWARRAY: Final = 0xBC
+ANEWARRAY: Final = 0xBD
+ARRAYLENGTH: Final = 0xBE
+ATHROW: Final = 0xBF
+CHECKCAST: Final = 0xC0
+INSTANCEOF: Final = 0xC1
+MONITORENTER: Final = 0xC2
+MONITOREXIT: Final = 0xC3
+WIDE: Final = 0xC4
+MULTIANEWARRAY: Final = 0xC5
+IFNULL: Final = 0xC6
+IFNONNULL: Final = 0xC7
+GOTO_W: Final = 0xC8
+JSR_W: Final = 0xC9
 
-_FORMAT_LENGTHS = {
+_FORMAT_LENGTHS: Final = {
     "-": 1,  # no operand
     "byte": 2,  # i1 value
     "short": 3,  # i2 value
@@ -438,16 +440,16 @@ _FORMAT_LENGTHS = {
 _rows = [line.split() for line in _INSTRUCTIONS.split("\n") if line]
 
 #: Mnemonic of each defined opcode.
-MNEMONICS: tuple[str, ...] = tuple(row[0] for row in _rows)
+MNEMONICS: Final[tuple[str, ...]] = tuple(row[0] for row in _rows)
 
 #: Operand format of each defined opcode, a key of ``_FORMAT_LENGTHS``.
-FORMATS: tuple[str, ...] = tuple(row[1] for row in _rows)
+FORMATS: Final[tuple[str, ...]] = tuple(row[1] for row in _rows)
 
 #: Bytes of an instruction with its opcode; 0 where it varies (switches, ``wide``) and for undefined opcodes.
-LENGTHS = bytes(_FORMAT_LENGTHS[row[1]] for row in _rows) + bytes(256 - len(_rows))
+LENGTHS: Final = bytes(_FORMAT_LENGTHS[row[1]] for row in _rows) + bytes(256 - len(_rows))
 
 #: Kinds popped and pushed, None if they depend on the pool entry or the widened instruction.
-EFFECTS: tuple[tuple[str, str] | None, ...] = tuple(
+EFFECTS: Final[tuple[tuple[str, str] | None, ...]] = tuple(
     None if row[2] == "?" else (row[2].partition(">")[0], row[2].partition(">")[2]) for row in _rows
 )
 
@@ -458,16 +460,18 @@ def slots(kinds: str) -> int:
 
 
 #: Change of the operand stack in slots, None as in EFFECTS.
-STACK_CHANGES: tuple[int | None, ...] = tuple(effect and slots(effect[1]) - slots(effect[0]) for effect in EFFECTS)
+STACK_CHANGES: Final[tuple[int | None, ...]] = tuple(
+    effect and slots(effect[1]) - slots(effect[0]) for effect in EFFECTS
+)
 
 #: True for instructions after which control never reaches the next one (JVMS §4.10.1.6).
-ENDS_FLOW: tuple[bool, ...] = tuple(
+ENDS_FLOW: Final[tuple[bool, ...]] = tuple(
     opcode in (GOTO, GOTO_W, RET, ATHROW, TABLESWITCH, LOOKUPSWITCH) or IRETURN <= opcode <= RETURN
     for opcode in range(256)
 )
 
 #: Opcodes that load, store or return a value of a descriptor's first character.
-LOADS = {
+LOADS: Final = {
     "Z": ILOAD,
     "B": ILOAD,
     "C": ILOAD,
@@ -479,14 +483,14 @@ LOADS = {
     "L": ALOAD,
     "[": ALOAD,
 }
-STORES = {first: opcode + (ISTORE - ILOAD) for first, opcode in LOADS.items()}
+STORES: Final = {first: opcode + (ISTORE - ILOAD) for first, opcode in LOADS.items()}
 
 #: Element types of ``newarray``, by its operand (JVMS §6.5).
-NEWARRAY_TYPES = dict(zip(range(4, 12), "ZCFDBSIJ", strict=True))
+NEWARRAY_TYPES: Final = dict(zip(range(4, 12), "ZCFDBSIJ", strict=True))
 
 #: Instructions that copy or reorder slots: the number of popped slots, and the indexes of the pushed slots among the
 #: popped slots (0: the deepest).
-SHUFFLES: dict[int, tuple[int, tuple[int, ...]]] = {
+SHUFFLES: Final[dict[int, tuple[int, tuple[int, ...]]]] = {
     DUP: (1, (0, 0)),
     DUP_X1: (2, (1, 0, 1)),
     DUP_X2: (3, (2, 0, 1, 2)),

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
 from struct import unpack_from
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.classfile import descriptors, inserted, typeflow
 from btpy.classfile import opcodes as op
@@ -27,7 +27,7 @@ from btpy.classfile.reader import ClassFile, Code, Member
 from btpy.classfile.typeflow import State
 from btpy.errors import ClassFileError
 
-_OBJECT = descriptors.OBJECT
+_OBJECT: Final = descriptors.OBJECT
 
 
 class OperationKind(Enum):
@@ -69,7 +69,7 @@ class Operation(NamedTuple):
         return self.kind is OperationKind.CALL and self.name == "<init>"
 
 
-_KINDS: dict[int, OperationKind] = {
+_KINDS: Final[dict[int, OperationKind]] = {
     **dict.fromkeys(range(op.IALOAD, op.SALOAD + 1), OperationKind.GET_ELEMENT),
     **dict.fromkeys(range(op.IASTORE, op.SASTORE + 1), OperationKind.SET_ELEMENT),
     **dict.fromkeys((op.GETSTATIC, op.GETFIELD), OperationKind.GET_FIELD),
@@ -83,7 +83,7 @@ _KINDS: dict[int, OperationKind] = {
     op.MONITOREXIT: OperationKind.EXIT_MONITOR,
 }
 
-_ELEMENTS = ("I", "J", "F", "D", _OBJECT, "B", "C", "S")  # element types of iaload … saload and iastore … sastore
+_ELEMENTS: Final = ("I", "J", "F", "D", _OBJECT, "B", "C", "S")  # of iaload … saload and iastore … sastore
 
 
 def operations(bytecode: Bytecode, pool: ConstantPool) -> Iterator[Operation]:

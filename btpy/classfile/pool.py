@@ -9,36 +9,37 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from functools import lru_cache
+from typing import Final
 
 from btpy.classfile import mutf8
 from btpy.classfile.jvms import MAX_POOL_COUNT, MAX_UTF8_LENGTH
 from btpy.errors import ClassFileError
 
-UTF8 = 1
-INTEGER = 3
-FLOAT = 4
-LONG = 5
-DOUBLE = 6
-CLASS = 7
-STRING = 8
-FIELDREF = 9
-METHODREF = 10
-INTERFACE_METHODREF = 11
-NAME_AND_TYPE = 12
-METHOD_HANDLE = 15
-METHOD_TYPE = 16
-DYNAMIC = 17
-INVOKE_DYNAMIC = 18
+UTF8: Final = 1
+INTEGER: Final = 3
+FLOAT: Final = 4
+LONG: Final = 5
+DOUBLE: Final = 6
+CLASS: Final = 7
+STRING: Final = 8
+FIELDREF: Final = 9
+METHODREF: Final = 10
+INTERFACE_METHODREF: Final = 11
+NAME_AND_TYPE: Final = 12
+METHOD_HANDLE: Final = 15
+METHOD_TYPE: Final = 16
+DYNAMIC: Final = 17
+INVOKE_DYNAMIC: Final = 18
 
 #: The number of bytes of an entry with its tag; 0: undefined tag. The bytes of a Utf8 text come after these 3 bytes.
-_SIZES = bytes((0, 3, 0, 5, 5, 9, 9, 3, 3, 5, 5, 5, 5, 0, 0, 4, 3, 5, 5, 3, 3)) + bytes(235)
+_SIZES: Final = bytes((0, 3, 0, 5, 5, 9, 9, 3, 3, 5, 5, 5, 5, 0, 0, 4, 3, 5, 5, 3, 3)) + bytes(235)
 
 MemberKey = tuple[int, str, str, str]
 """Tag, owner, name and descriptor of a reference to a member."""
 
-_WITH_DESCRIPTOR = (FIELDREF, METHODREF, INTERFACE_METHODREF, DYNAMIC, INVOKE_DYNAMIC)
+_WITH_DESCRIPTOR: Final = (FIELDREF, METHODREF, INTERFACE_METHODREF, DYNAMIC, INVOKE_DYNAMIC)
 
-_WIDE_SIZE = 9  # entry of a long or double, which takes two indexes
+_WIDE_SIZE: Final = 9  # entry of a long or double, which takes two indexes
 
 
 class PoolOverflowError(ClassFileError):

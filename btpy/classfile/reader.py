@@ -17,14 +17,14 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache, wraps
 from itertools import starmap
 from struct import iter_unpack, unpack_from
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from btpy.classfile import descriptors, mutf8
 from btpy.classfile.jvms import ACC_STATIC
 from btpy.classfile.pool import ConstantPool
 from btpy.errors import ClassFileError
 
-CLASS_CONSTANTS_SINCE = 49
+CLASS_CONSTANTS_SINCE: Final = 49
 """The class-file version from which ``ldc`` may push a class (JVMS §4.4)."""
 
 _P = ParamSpec("_P")
@@ -44,8 +44,8 @@ def _bounded(read: Callable[_P, _R]) -> Callable[_P, _R]:
     return reading
 
 
-_ATTRIBUTE = struct.Struct(">HI").unpack_from
-_MEMBER = struct.Struct(">HHHH").unpack_from
+_ATTRIBUTE: Final = struct.Struct(">HI").unpack_from
+_MEMBER: Final = struct.Struct(">HHHH").unpack_from
 
 
 class Attribute:

@@ -20,12 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from struct import pack_into
+from typing import Final
 
 from btpy.classfile import opcodes as op
 from btpy.classfile.bytecode import Bytecode, switch_table, switch_targets
 
 #: The range of a jump with a 16-bit offset, in both directions.
-REACH = 32_767
+REACH: Final = 32_767
 
 
 class Relocation:

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.classfile import mutf8
 from btpy.classfile.reader import ClassFile
 from btpy.errors import ClassFileError
 
-_ROW = re.compile(r"(\d{1,9})(?:#(\d{1,9}))?(?:,(\d{1,9}))?:(\d{1,9})(?:,(\d{1,9}))?", re.ASCII)
-_FILE = re.compile(r"(?:\+ )?(\d{1,9}) (.+)", re.ASCII)
+_ROW: Final = re.compile(r"(\d{1,9})(?:#(\d{1,9}))?(?:,(\d{1,9}))?:(\d{1,9})(?:,(\d{1,9}))?", re.ASCII)
+_FILE: Final = re.compile(r"(?:\+ )?(\d{1,9}) (.+)", re.ASCII)
 
 
 class Origin(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from struct import pack, unpack_from
+from typing import Final
 
 from btpy.classfile.reader import annotation_end, table_bytes, table_items
 from btpy.classfile.relocation import Relocation
@@ -102,7 +103,7 @@ def _type_annotations(content: bytes, relocation: Relocation, rows_before: int) 
     return bytes(out)
 
 
-_RELOCATORS = {
+_RELOCATORS: Final = {
     "LineNumberTable": _lines,
     "LocalVariableTable": _variables,
     "LocalVariableTypeTable": _variables,

@@ -17,7 +17,7 @@ only become less precise, so the analysis ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.classfile import descriptors, frames
 from btpy.classfile import opcodes as op
@@ -28,11 +28,11 @@ from btpy.classfile.pool import ConstantPool
 from btpy.classfile.reader import ClassFile, Code, ExceptionHandler, Member
 from btpy.errors import ClassFileError
 
-NULL = "null"
-THIS = "this"
-ADDRESS = "address"
-_OBJECT = descriptors.OBJECT
-_THROWABLE = "Ljava/lang/Throwable;"
+NULL: Final = "null"
+THIS: Final = "this"
+ADDRESS: Final = "address"
+_OBJECT: Final = descriptors.OBJECT
+_THROWABLE: Final = "Ljava/lang/Throwable;"
 
 Value = str | int | None
 _Reach = Callable[[int, "State"], None]
@@ -86,7 +86,7 @@ def _pushed(descriptor: str) -> tuple[Value, ...]:
     return _PUSHED.get(descriptor) or (descriptor,)
 
 
-_PUSHED: dict[str, tuple[Value, ...]] = {
+_PUSHED: Final[dict[str, tuple[Value, ...]]] = {
     **dict.fromkeys("ZBCSI", ("I",)),
     "J": ("J", ""),
     "F": ("F",),
@@ -133,7 +133,7 @@ def frame_at(
     return Frame(offset, _encoded(walk.locals_, pool, trim=True), _encoded(walk.stack, pool))
 
 
-_BASIC_TYPES: dict[bytes, Value] = {
+_BASIC_TYPES: Final[dict[bytes, Value]] = {
     frames.TOP: None,
     frames.INTEGER: "I",
     frames.FLOAT: "F",
@@ -144,7 +144,7 @@ _BASIC_TYPES: dict[bytes, Value] = {
 }
 """Verification types without a class."""
 
-_BASIC_NAMES = {value: name for name, value in _BASIC_TYPES.items()} | {ADDRESS: frames.TOP}
+_BASIC_NAMES: Final = {value: name for name, value in _BASIC_TYPES.items()} | {ADDRESS: frames.TOP}
 
 
 def _encoded(values: Sequence[Value], pool: ConstantPool, *, trim: bool = False) -> tuple[bytes, ...]:
@@ -455,9 +455,9 @@ def element_type(array: Value) -> str:
     return array[1:] if isinstance(array, str) and array[:2] in ("[L", "[[") else _OBJECT
 
 
-_STORE_WIDTHS = (1, 2, 1, 2, 1)  # types of istore, lstore, fstore, dstore, astore
+_STORE_WIDTHS: Final = (1, 2, 1, 2, 1)  # types of istore, lstore, fstore, dstore, astore
 
-_CONSTANTS = {
+_CONSTANTS: Final = {
     constants.INTEGER: "I",
     constants.FLOAT: "F",
     constants.LONG: "J",
@@ -484,4 +484,4 @@ def _effects() -> list[_Effect | None]:
     return out
 
 
-_EFFECTS = _effects()
+_EFFECTS: Final = _effects()

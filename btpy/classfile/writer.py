@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import starmap
 from struct import Struct
+from typing import Final
 
 from btpy.classfile.pool import ConstantPool
 from btpy.classfile.reader import Attribute, ClassFile, ExceptionHandler, Member
 
-_CODE = Struct(">HHI").pack
-_EXCEPTION_HANDLER = Struct(">HHHH").pack
-_ATTRIBUTE = Struct(">HI").pack
+_CODE: Final = Struct(">HHI").pack
+_EXCEPTION_HANDLER: Final = Struct(">HHHH").pack
+_ATTRIBUTE: Final = Struct(">HI").pack
 
 
 def code_attribute(

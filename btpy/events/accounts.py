@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
 from types import MappingProxyType
+from typing import Final
 
 from btpy.dataclass import dataclass
 from btpy.wire.messages import ProbeCounters, ProbeState
@@ -25,7 +26,7 @@ class Cause(Enum):
     BUDGET = "budget"
 
 
-NOTHING_DROPPED: Mapping[Cause, int] = MappingProxyType(dict.fromkeys(Cause, 0))
+NOTHING_DROPPED: Final[Mapping[Cause, int]] = MappingProxyType(dict.fromkeys(Cause, 0))
 
 
 @dataclass(frozen=True, slots=True)

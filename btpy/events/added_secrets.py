@@ -10,6 +10,7 @@ import re
 import struct
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Final
 
 from btpy.automaton import compile_regex
 from btpy.events import payload_texts
@@ -19,14 +20,14 @@ from btpy.events.text_search import TextSearch
 from btpy.model.maps import Map
 from btpy.model.secrets import Secrets
 
-_PAIR = re.compile(r"(?<![\w.$-])([\w.$-]{1,128})(?:\\{0,3}[\"'])?[ ]{0,2}[=:][ ]{0,2}")
+_PAIR: Final = re.compile(r"(?<![\w.$-])([\w.$-]{1,128})(?:\\{0,3}[\"'])?[ ]{0,2}[=:][ ]{0,2}")
 """A name, and the characters between it and its value. Takes a bounded number of steps for each character."""
 
-_VALUE = re.compile(
+_VALUE: Final = re.compile(
     r"\\{0,3}\"([^\"\\\x00-\x1f]+)|\\{0,3}'([^'\\\x00-\x1f]+)|([^\s\"',;&)}\]>\x00-\x1f]+)",
 )
-_REMEMBERED_CHARACTERS = 256
-_UNREADABLE = b"\xfe"
+_REMEMBERED_CHARACTERS: Final = 256
+_UNREADABLE: Final = b"\xfe"
 """A tag that no value uses."""
 
 

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Final
 
 from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
@@ -28,8 +29,8 @@ from btpy.model.maps import Linear, Map, MapKind, Most, Series, SeriesOperator
 
 Number = int | float
 
-_LONG_MIN = -(1 << 63)
-_LONG_MAX = (1 << 63) - 1
+_LONG_MIN: Final = -(1 << 63)
+_LONG_MAX: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,7 +451,7 @@ class ContentForm:
     exemplars: bool = True
 
 
-PRESENT_FORM = ContentForm()
+PRESENT_FORM: Final = ContentForm()
 
 
 def decode_content(data: bytes, maps: Mapping[int, Map], form: ContentForm = PRESENT_FORM) -> MapContent:
@@ -779,14 +780,14 @@ def ranked(
     return entries if top is None else entries[:top]
 
 
-WITH_VALUES = (MapKind.TOPK, MapKind.FIRST, MapKind.LAST, MapKind.SAMPLE_OF)
+WITH_VALUES: Final = (MapKind.TOPK, MapKind.FIRST, MapKind.LAST, MapKind.SAMPLE_OF)
 
-CONTENT = struct.Struct(">IQQ")
-SKIPS = struct.Struct(">QIQQ")
-COUNTS = struct.Struct(">II")
-_WEIGHTS = struct.Struct(">qqddd")
-_WEIGHTS_CELLS = _WEIGHTS.size // 8
-U4 = struct.Struct(">I")
+CONTENT: Final = struct.Struct(">IQQ")
+SKIPS: Final = struct.Struct(">QIQQ")
+COUNTS: Final = struct.Struct(">II")
+_WEIGHTS: Final = struct.Struct(">qqddd")
+_WEIGHTS_CELLS: Final = _WEIGHTS.size // 8
+U4: Final = struct.Struct(">I")
 
 
 def _key(data: bytes, at: int, size: int) -> tuple[Key, int]:
@@ -988,13 +989,15 @@ def _stats(
     )
 
 
-_HIST_HEAD = struct.Struct(">qdqq")
-_OLD_HIST_HEAD = struct.Struct(">qdqqq")
-_LHIST_HEAD = struct.Struct(">qdqdqd")
-_SEGMENT_CELLS = 64
-_SEGMENT = struct.Struct(f">{1 + _SEGMENT_CELLS}q")
-_WINDOW = struct.Struct(">qqqq")
-_FIXED: dict[MapKind, tuple[struct.Struct, Callable[..., Count | Total | Average | Least | Greatest | Stats]]] = {
+_HIST_HEAD: Final = struct.Struct(">qdqq")
+_OLD_HIST_HEAD: Final = struct.Struct(">qdqqq")
+_LHIST_HEAD: Final = struct.Struct(">qdqdqd")
+_SEGMENT_CELLS: Final = 64
+_SEGMENT: Final = struct.Struct(f">{1 + _SEGMENT_CELLS}q")
+_WINDOW: Final = struct.Struct(">qqqq")
+_FIXED: Final[
+    dict[MapKind, tuple[struct.Struct, Callable[..., Count | Total | Average | Least | Greatest | Stats]]]
+] = {
     MapKind.COUNT: (struct.Struct(">q"), Count),
     MapKind.SUM: (struct.Struct(">qqd"), Total),
     MapKind.AVG: (struct.Struct(">qqd"), Average),

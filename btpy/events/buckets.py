@@ -10,13 +10,14 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from functools import lru_cache
 from math import isqrt
+from typing import Final
 
 from btpy.dataclass import dataclass
 
-MAX_SCALE = 6
+MAX_SCALE: Final = 6
 
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
-_MANTISSA = 52  # the stored bits of the mantissa of a double
+_MANTISSA: Final = 52  # the stored bits of the mantissa of a double
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from btpy.events.calltree import MAX_THREADS, Call, CallTrees
 from btpy.events.request_tree import CALL, REQUEST, TASK, Node, tree_of
@@ -13,7 +14,7 @@ _Calls = Mapping[int, Sequence[Call]]
 """Calls by their thread."""
 
 
-MAX_RUNS = 256
+MAX_RUNS: Final = 256
 """The largest number of tasks of one call. The script of ``btpy trace`` sends no more, but a hostile target could."""
 
 

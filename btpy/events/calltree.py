@@ -22,27 +22,27 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.dataclass import dataclass
 from btpy.events.request_tree import pool_of
 
-MAX_PENDING = 20_000
+MAX_PENDING: Final = 20_000
 """The largest number of finished calls of a thread whose caller has not finished. If there are more, the oldest are
 discarded."""
 
-MAX_THREADS = 1000
+MAX_THREADS: Final = 1000
 """The largest number of threads with these calls. If there are more, the calls of the thread that came first are
 discarded.
 """
 
-MAX_DEPTH = 60
+MAX_DEPTH: Final = 60
 """The largest depth of a tree of calls. A method that calls itself may go deeper; btpy leaves the inner calls out."""
 
-MAX_DURATIONS = 10_000
+MAX_DURATIONS: Final = 10_000
 """The number of latest durations at one place from which percentiles are computed."""
 
-MOST_LATE = 100_000_000
+MOST_LATE: Final = 100_000_000
 """ns that the record of a call may take. On a busy machine the thread may have to wait in between."""
 
 

@@ -13,12 +13,13 @@ distribution, whose quantiles are approximated as Wilson and Hilferty (1931) do.
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from btpy.dataclass import dataclass
 
-CONFIDENCE = 0.99
-_Z = 2.5758  # the 99.5 % quantile of the normal distribution
-_FEW = 5  # the minimum number of samples for an estimate of the spread
+CONFIDENCE: Final = 0.99
+_Z: Final = 2.5758  # the 99.5 % quantile of the normal distribution
+_FEW: Final = 5  # the minimum number of samples for an estimate of the spread
 
 Number = int | float
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.errors import ProtocolError
 
-LAYOUT = struct.Struct(">IQ8sq16s8s")
+LAYOUT: Final = struct.Struct(">IQ8sq16s8s")
 _AS_LONG, _AS_DOUBLE = struct.Struct(">q"), struct.Struct(">d")
 
 

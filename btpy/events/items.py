@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Union
+from typing import Final, Union
 
 from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
@@ -27,7 +27,7 @@ from btpy.wire.messages import (
     Restrained,
 )
 
-MAX_MESSAGE = 10_000
+MAX_MESSAGE: Final = 10_000
 """The largest number of characters of an error message that btpy keeps. The agent sends shorter messages."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.errors import ProtocolError
 from btpy.events import aggregates
@@ -16,9 +16,9 @@ from btpy.events.exemplars import LAYOUT as EXEMPLAR
 from btpy.events.records import END_OF_VALUES, HEADER, MIN_RECORD
 from btpy.model.maps import Map, MapKind
 
-_MOST_DEPTH = 32
-_U2 = struct.Struct("<H").unpack_from
-_SIZES = {0: 0, 1: 0, 2: 0, 3: 4, 4: 8, 5: 8, 6: 2, 12: 4, 15: 0, 16: 0}
+_MOST_DEPTH: Final = 32
+_U2: Final = struct.Struct("<H").unpack_from
+_SIZES: Final = {0: 0, 1: 0, 2: 0, 3: 4, 4: 8, 5: 8, 6: 2, 12: 4, 15: 0, 16: 0}
 """The number of bytes after the tag, for each tag of a value without text."""
 
 _LATIN, _WIDE, _CUT, _OBJECT, _SEQUENCE, _CONSTANT, _CLOSED, _MAPPING = 7, 8, 9, 10, 11, 13, 14, 17

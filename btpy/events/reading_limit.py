@@ -10,10 +10,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
+from typing import Final
 
 from btpy.model.templates import Template, TemplateKind
 
-_DECISIONS = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
+_DECISIONS: Final = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
 
 
 class ReadingLimit:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from btpy.errors import ProtocolError
 from btpy.events.record_runs import RunReader, run_reader, tags_of
@@ -38,25 +38,25 @@ if TYPE_CHECKING:
     from btpy.events.reading_limit import ReadingLimit
     from btpy.model.templates import Template
 
-THREAD_NAME = -1
+THREAD_NAME: Final = -1
 """Template of the records that name a thread."""
 
-_LARGE = 16 * 1024
+_LARGE: Final = 16 * 1024
 """Bytes of a payload from which on it pays to make readers of runs."""
 
-_MOST_CHANGES = 16
+_MOST_CHANGES: Final = 16
 """How often a template may get another reader, because the kinds of its values have changed."""
 
-_MAX_DEPTH = 32  # limit for nested values; the capture depth is much smaller
-_MAX_THREADS = 1 << 17  # the size of the cache of names; the agent sends a name again when it has forgotten the thread
-_MAX_NAME_CHARS = 1 << 24  # the maximum number of characters of these names together
+_MAX_DEPTH: Final = 32  # limit for nested values; the capture depth is much smaller
+_MAX_THREADS: Final = 1 << 17  # in the cache of names; the agent sends a name again when it has forgotten the thread
+_MAX_NAME_CHARS: Final = 1 << 24  # the maximum number of characters of these names together
 
-_KIND = struct.Struct("<iiii").unpack_from
-_I4 = struct.Struct("<i").unpack_from
-_U4 = struct.Struct("<I").unpack_from
-_I8 = struct.Struct("<q").unpack_from
-_F8 = struct.Struct("<d").unpack_from
-_U2 = struct.Struct("<H").unpack_from
+_KIND: Final = struct.Struct("<iiii").unpack_from
+_I4: Final = struct.Struct("<i").unpack_from
+_U4: Final = struct.Struct("<I").unpack_from
+_I8: Final = struct.Struct("<q").unpack_from
+_F8: Final = struct.Struct("<d").unpack_from
+_U2: Final = struct.Struct("<H").unpack_from
 
 
 def tally(payload: bytes) -> Counter[tuple[int, int]]:
@@ -105,7 +105,7 @@ def _kinds(payload: bytes) -> Counter[tuple[int, int]]:
     return counts
 
 
-_RUN = 256  # records
+_RUN: Final = 256  # records
 
 
 def _half(words: bytes, which: int) -> bytes:
@@ -117,7 +117,7 @@ def _integers(words: bytes) -> tuple[int, ...]:
     return struct.unpack(f"<{len(words) // 4}i", words)
 
 
-_WITH_A_VALUE = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
+_WITH_A_VALUE: Final = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
 """Records of these kinds have the id of the speculation that they commit or discard, or the exit status."""
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.events.records import END_OF_VALUES, HEADER, Record, StackRef, Withheld
 
@@ -28,23 +28,25 @@ offset of the first record that has other tags, has a text that does not pass, o
 
 Test = Callable[[bytes], object]
 
-SHORT = 64
+SHORT: Final = 64
 """Bytes of a text."""
 
 FALSE, TRUE = 1, 2
 LATIN, WIDE = 7, 8
 
-MOST_FUNCTIONS = 256
+MOST_FUNCTIONS: Final = 256
 """How many functions of one type are made. A target chooses the tags, and compiling a function takes a millisecond."""
 
-_MOST_VALUES = 40
+_MOST_VALUES: Final = 40
 _FEW, _LEAP = 16, 256  # records
 
-_NUMBERS = {3: "i", 4: "q", 5: "d", 6: "H", 12: "I"}
-_RESULTS = {0: "None", 6: "chr({})", 12: "StackRef({})", 15: "REDACTED", 16: "UNREADABLE"}
+_NUMBERS: Final = {3: "i", 4: "q", 5: "d", 6: "H", 12: "I"}
+_RESULTS: Final = {0: "None", 6: "chr({})", 12: "StackRef({})", 15: "REDACTED", 16: "UNREADABLE"}
 """The expression of a value, by its tag, from the number after the tag. The other numbers are values themselves."""
 
-_SIZES = {0: 0, FALSE: 0, TRUE: 0, 15: 0, 16: 0} | {tag: struct.calcsize(f"<{code}") for tag, code in _NUMBERS.items()}
+_SIZES: Final = {0: 0, FALSE: 0, TRUE: 0, 15: 0, 16: 0} | {
+    tag: struct.calcsize(f"<{code}") for tag, code in _NUMBERS.items()
+}
 
 
 def tags_of(payload: bytes, at: int) -> Tags | None:

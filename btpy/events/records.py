@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from enum import Enum
-from typing import NamedTuple, Union
+from typing import Final, NamedTuple, Union
 
 from btpy.dataclass import dataclass
 from btpy.model.secrets import REDACTED
@@ -116,10 +116,10 @@ class Record(NamedTuple):
     values: tuple[Value, ...]
 
 
-HEADER = struct.Struct("<iiiiqq")
+HEADER: Final = struct.Struct("<iiiiqq")
 """The head of a record: size in bytes, template, site, probe, nanos, tid. Its values follow."""
 
-END_OF_VALUES = 0xFF
+END_OF_VALUES: Final = 0xFF
 
-MIN_RECORD = HEADER.size + 8
+MIN_RECORD: Final = HEADER.size + 8
 """The least size of a record: its head, the end marker and padding."""

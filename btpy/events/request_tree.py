@@ -6,18 +6,19 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from typing import Final
 
 from btpy.dataclass import dataclass
 from btpy.events.requests import Blocked, Part, Request, Run
 
-REQUEST = "request"
-TASK = "task"
-MONITOR = "monitor"
-CALL = "call"
+REQUEST: Final = "request"
+TASK: Final = "task"
+MONITOR: Final = "monitor"
+CALL: Final = "call"
 
-_SLACK = 200_000
+_SLACK: Final = 200_000
 """The longest time from the end of an operation until its record is made, in ns."""
-_NUMBER = re.compile(r"[-#]?\d+$")
+_NUMBER: Final = re.compile(r"[-#]?\d+$")
 
 
 def pool_of(thread: str) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from functools import lru_cache
+from typing import Final
 
 from btpy.events.record_runs import MOST_FUNCTIONS, Tags, TextTester, tags_of, text_tester
 from btpy.events.records import HEADER, MIN_RECORD
 from btpy.events.secret_texts import masked, may_have_secret
 
-_SIZE_AND_TEMPLATE = struct.Struct("<ii").unpack_from
-_MOST_TESTERS = 16
+_SIZE_AND_TEMPLATE: Final = struct.Struct("<ii").unpack_from
+_MOST_TESTERS: Final = 16
 """How many testers a template may get in one payload, because the kinds of its values change."""
 
 

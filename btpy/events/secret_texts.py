@@ -11,17 +11,18 @@ import re
 import secrets
 from base64 import b64encode
 from hashlib import blake2b
+from typing import Final
 
-_KEY = secrets.token_bytes(32)
+_KEY: Final = secrets.token_bytes(32)
 
 # Values of records and keys of maps end before an unprintable byte, which is the tag of the next value.
-_NAME = (
+_NAME: Final = (
     rb"(?:pass[-_]?words?|passwd|pass[-_]?phrase|passcode|pwd|secret|token|credentials?|jwt|otp|cvv|ssn|iban|j?session[-_]?id"
     rb"|(?:secret|private|api|access|auth|encryption|signing|master|session|account)[-_]?key|csrf|xsrf)"
     rb"(?:[-_]?(?:hash|digest|value))?"
 )
-_SCHEME = rb"(?:(?:bearer|basic|digest|negotiate|token|apikey)[ ]+)?"
-_FORMS = (
+_SCHEME: Final = rb"(?:(?:bearer|basic|digest|negotiate|token|apikey)[ ]+)?"
+_FORMS: Final = (
     # password=x and "token": "x", but not --api-key x, because these words often precede other words.
     _NAME
     + rb"[\"']?[ ]{0,2}[=:][ ]{0,2}"
@@ -39,22 +40,22 @@ _FORMS = (
     rb"\b(?P<known>(?:akia|asia)[0-9a-z]{16}|gh[pousr]_[0-9a-z]{36,}|xox[abeprs]-[0-9a-z-]{10,}|glpat-[0-9a-z_-]{20,})",
     rb"-----begin [a-z ]{0,20}private key-----(?:\\[rn]|[\r\n ])*(?P<pem>[a-z0-9+/=\\\r\n ]+)",
 )
-_SECRET = re.compile(b"|".join(_FORMS), re.IGNORECASE)
+_SECRET: Final = re.compile(b"|".join(_FORMS), re.IGNORECASE)
 
-_TEXT = re.compile(rb"[\t\r\n\x20-\x7e\xa0-\xff]{6,}")
+_TEXT: Final = re.compile(rb"[\t\r\n\x20-\x7e\xa0-\xff]{6,}")
 """Bytes that may be a text. This fast test comes first, because the search for secrets is slow and most texts have
 none."""
 
-_WIDE_TEXT = re.compile(rb"(?:[\t\r\n\x20-\x7e]\x00){6,}")
+_WIDE_TEXT: Final = re.compile(rb"(?:[\t\r\n\x20-\x7e]\x00){6,}")
 """Bytes that may be a text with two bytes for each character."""
 
-_NAMES = tuple(
+_NAMES: Final = tuple(
     b"pass pwd secret token credential jwt otp cvv ssn iban session key csrf xsrf authoriz cookie ://".split()
 )
-_TOKENS = (b"bearer ", b"basic ", b"jdbc:", b"eyj", b"akia", b"asia", b"gh", b"xox", b"glpat-", b"-----begin")
-_SHORTEST_TOKEN = 14
-_WIDE_PAIR = re.compile(rb"[=:]\x00[\x20-\x7e]\x00")
-_WIDE_TOKENS = tuple(
+_TOKENS: Final = (b"bearer ", b"basic ", b"jdbc:", b"eyj", b"akia", b"asia", b"gh", b"xox", b"glpat-", b"-----begin")
+_SHORTEST_TOKEN: Final = 14
+_WIDE_PAIR: Final = re.compile(rb"[=:]\x00[\x20-\x7e]\x00")
+_WIDE_TOKENS: Final = tuple(
     token.encode("utf-16-le") for token in ("r ", "c ", "eyJ", "AKIA", "ASIA", "gh", "xox", "glp", "-----")
 )
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable
+from typing import Final
 
 from btpy.dataclass import dataclass
 from btpy.events.estimates import Weights
 from btpy.events.records import Value
 
-REGISTER_BITS = 11
+REGISTER_BITS: Final = 11
 """DISTINCT has 2**REGISTER_BITS registers (docs/runtime.md)."""
 
-HIGHEST_RANK = 64 - REGISTER_BITS + 1
+HIGHEST_RANK: Final = 64 - REGISTER_BITS + 1
 """The rank of a value whose hash has only zeros after the number of its register."""
-_ERROR = 0.023  # standard error, as a share of the number of different values
+_ERROR: Final = 0.023  # standard error, as a share of the number of different values
 
 
 @dataclass(frozen=True, slots=True)

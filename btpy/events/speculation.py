@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import field
+from typing import Final
 
 from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
 from btpy.events.records import Record
 from btpy.model.templates import Template, TemplateKind
 
-MAX_RECORDS = 1 << 16
+MAX_RECORDS: Final = 1 << 16
 """The largest number of held records. If there are more, the oldest speculation is dropped."""
 
-MAX_NANOS = 60 * 10**9
+MAX_NANOS: Final = 60 * 10**9
 """A speculation is dropped this long after its first record, by the clock of the records."""
 
 

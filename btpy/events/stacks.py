@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.errors import ProtocolError
 from btpy.wire import messages
@@ -21,7 +21,7 @@ class Frame(NamedTuple):
         return f"{self.class_name}.{self.method}"
 
 
-MAX_BYTES = 256 * 1024 * 1024
+MAX_BYTES: Final = 256 * 1024 * 1024
 """The approximate limit of memory for the definitions of one session."""
 
 _STACK_BYTES, _FRAME_BYTES, _REFERENCE_BYTES = 256, 320, 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Final, Protocol
 
 from btpy.classfile.bytecode import scan
 from btpy.classfile.jvms import ACC_ABSTRACT, ACC_FINAL, ACC_INTERFACE
@@ -16,11 +16,11 @@ from btpy.lang.check.classes import ClassFields, MethodFacts
 from btpy.model.patterns import java_type, simple_name
 from btpy.model.types import Type, from_descriptor
 
-_MAX_SUPERTYPES = 500
-_MAX_SUBTYPES = 200
-_GETTER_BYTES = 5  # aload_0, getfield, return of the value
+_MAX_SUPERTYPES: Final = 500
+_MAX_SUBTYPES: Final = 200
+_GETTER_BYTES: Final = 5  # aload_0, getfield, return of the value
 
-OBJECT = "java.lang.Object"
+OBJECT: Final = "java.lang.Object"
 
 
 class ClassFiles(Protocol):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from btpy.classfile import descriptors, operations
 from btpy.classfile.jvms import ACC_SYNCHRONIZED
@@ -29,14 +30,14 @@ from btpy.plan.plan import BEFORE_SUPER, OPERATIONS
 Supertypes = Callable[[str], frozenset[str]]
 """All known supertypes of a class, by binary name."""
 
-OWN_MONITOR = -1
+OWN_MONITOR: Final = -1
 """``Advice.at`` of the monitor of a synchronized method."""
 
-INSIDE = frozenset((*OPERATIONS, Point.LINE, Point.CATCH))
+INSIDE: Final = frozenset((*OPERATIONS, Point.LINE, Point.CATCH))
 """The points inside a method."""
 
-_ELEMENT_SIZES = {"Z": 1, "B": 1, "C": 2, "S": 2, "I": 4, "F": 4, "J": 8, "D": 8}
-_REFERENCE_SIZE = 4  # with compressed references, the default below 32 GB of heap
+_ELEMENT_SIZES: Final = {"Z": 1, "B": 1, "C": 2, "S": 2, "I": 4, "F": 4, "J": 8, "D": 8}
+_REFERENCE_SIZE: Final = 4  # with compressed references, the default below 32 GB of heap
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,14 @@ class Selector:
         return False
 
 
-_AFTER_SUPER = (InputKind.SELF, InputKind.DEPTH, InputKind.NESTED, InputKind.SAMPLED, InputKind.SPAN, InputKind.FLOW)
+_AFTER_SUPER: Final = (
+    InputKind.SELF,
+    InputKind.DEPTH,
+    InputKind.NESTED,
+    InputKind.SAMPLED,
+    InputKind.SPAN,
+    InputKind.FLOW,
+)
 """The inputs that are missing in a constructor before it has called super(…) or this(…)."""
 
 

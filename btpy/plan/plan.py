@@ -7,7 +7,7 @@ call at a point of a method with some operands.
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.classfile import descriptors
 from btpy.classfile.operations import OperationKind
@@ -15,9 +15,9 @@ from btpy.dataclass import dataclass
 from btpy.model.patterns import java_type, simple_name
 from btpy.model.points import Point as Point
 
-OBJECT = "Ljava/lang/Object;"
+OBJECT: Final = "Ljava/lang/Object;"
 
-OPERATIONS = {
+OPERATIONS: Final = {
     Point.CALL_BEFORE: OperationKind.CALL,
     Point.CALL_RETURN: OperationKind.CALL,
     Point.CALL_THROW: OperationKind.CALL,
@@ -145,10 +145,10 @@ class Site(NamedTuple):
         return tuple.__new__(Site, (*self[:-1], loader))  # same result as _replace, in a third of the time
 
 
-SITES = 1 << 24
+SITES: Final = 1 << 24
 """Site ids of a session: the top byte of an id is the session's slot."""
 
-MAX_SLOT = 127
+MAX_SLOT: Final = 127
 
 
 def first_site(slot: int = 1) -> int:
@@ -178,7 +178,7 @@ class RefusalReason(Enum):
     RECORD = "BT347"  # retransformation may break a record with annotated types on this JDK (JDK-8376185)
 
 
-ALLOWED_BY = {
+ALLOWED_BY: Final = {
     RefusalReason.PARAMETER_NAMES: "lost-parameter-names",
     RefusalReason.RECORD: "annotated-records",
 }
@@ -192,16 +192,16 @@ def failure_reason(error: str) -> RefusalReason:
     return RefusalReason.LOADER if error.endswith(f"[{RefusalReason.LOADER.value}]") else RefusalReason.REJECTED
 
 
-_NAMES_LOST = "it would lose the names of its parameters"  # texts of the agent (Retransformer.java)
+_NAMES_LOST: Final = "it would lose the names of its parameters"  # texts of the agent (Retransformer.java)
 
-OF_PLACES = (RefusalReason.NOT_TIMED, RefusalReason.NO_VALUE, RefusalReason.NO_POINT, RefusalReason.NO_LINES)
+OF_PLACES: Final = (RefusalReason.NOT_TIMED, RefusalReason.NO_VALUE, RefusalReason.NO_POINT, RefusalReason.NO_LINES)
 """If a place is refused for one of these reasons, other places in the method may have the value that the probe
 needs."""
 
-BEFORE_SUPER = "`self` does not exist before super(…) or this(…) has returned"
-NEEDS_CORE = "core JDK class: name it exactly and add --allow core"
-OF_JFR = "a probe that writes JFR events is not placed in the classes of JFR"
-MATCHED = "matched  "
+BEFORE_SUPER: Final = "`self` does not exist before super(…) or this(…) has returned"
+NEEDS_CORE: Final = "core JDK class: name it exactly and add --allow core"
+OF_JFR: Final = "a probe that writes JFR events is not placed in the classes of JFR"
+MATCHED: Final = "matched  "
 """Begins the note that names the method a diagnostic is about: ``matched  PricingEngine.quote(String, int)``."""
 
 

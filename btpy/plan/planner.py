@@ -16,7 +16,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.classfile import descriptors, mutf8
 from btpy.classfile.bytecode import scan
@@ -54,15 +54,15 @@ from btpy.plan.plan import MATCHED, NEEDS_CORE, OF_JFR, Refusal, RefusalReason
 
 # These classes are traced only by a probe that names them exactly, with `--allow core`, because the JVM or btpy's own
 # runtime depends on each of them.
-_CORE_CLASSES = frozenset(
+_CORE_CLASSES: Final = frozenset(
     f"java.lang.{name}" for name in ("Object", "String", "Thread", "ThreadLocal", "Class", "ClassLoader")
 )
-_CORE_PACKAGES = ("java.lang.invoke.", "jdk.internal.")
-_NO_CORE_PACKAGES = ("jdk.internal.net.http.",)
+_CORE_PACKAGES: Final = ("java.lang.invoke.", "jdk.internal.")
+_NO_CORE_PACKAGES: Final = ("jdk.internal.net.http.",)
 """The HTTP client is a module above the foundations: neither the JVM nor btpy uses it."""
 
-_OWN_CLASSES = ("btpy.agent.", "btpy.runtime.", "btpy.handlers.", "btpy.launcher.", "BtpyLauncher")
-_NAMING_OWNER = frozenset(
+_OWN_CLASSES: Final = ("btpy.agent.", "btpy.runtime.", "btpy.handlers.", "btpy.launcher.", "BtpyLauncher")
+_NAMING_OWNER: Final = frozenset(
     {
         Point.CALL_BEFORE,
         Point.CALL_RETURN,
@@ -76,7 +76,7 @@ _NAMING_OWNER = frozenset(
 )
 """Points at instructions that refer to the class itself, not to an array of it."""
 
-_INPUT_NAMES = re.compile(r"\barg|\bself\b|\bretval\b|\$")
+_INPUT_NAMES: Final = re.compile(r"\barg|\bself\b|\bretval\b|\$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +397,7 @@ def _with_fitting_overloads(problems: list[Diagnostic], unfit: Sequence[_Unfit],
                     problems[at] = replace(problems[at], help=(*problems[at].help, *help_))
 
 
-_MOST_OVERLOADS = 4
+_MOST_OVERLOADS: Final = 4
 
 
 class _Inside:
@@ -538,7 +538,7 @@ def _selects(rule: _Rule, method: Member) -> bool:
     return parameters_match(types, rule.probe.open_formals, parameters)
 
 
-_LAMBDA_BODIES = ("lambda$", "$anonfun$")  # names of Java and Kotlin, and of Scala
+_LAMBDA_BODIES: Final = ("lambda$", "$anonfun$")  # names of Java and Kotlin, and of Scala
 
 
 def names_synthetic(pattern: MethodPattern) -> bool:

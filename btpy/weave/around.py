@@ -19,7 +19,7 @@ also valid at *thrown*, and its stack map frame includes them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
@@ -27,7 +27,7 @@ from btpy.classfile.operations import NewObject, Operation, OperationKind
 from btpy.plan.plan import OBJECT, OPERATIONS, Advice, OperandKind, Point
 from btpy.weave.snippets import Bindings, Snippet, Variable, Variables, operand_key, variable
 
-BEFORE = frozenset(
+BEFORE: Final = frozenset(
     (
         Point.CALL_BEFORE,
         Point.FIELD_SET,
@@ -38,7 +38,7 @@ BEFORE = frozenset(
         Point.SYNC_EXIT,
     )
 )
-AFTER = frozenset(
+AFTER: Final = frozenset(
     (
         Point.CALL_RETURN,
         Point.NEW,

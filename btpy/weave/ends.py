@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
@@ -21,15 +21,15 @@ from btpy.plan.plan import OBJECT, Advice, FrameLocal, Operand, OperandKind, Poi
 from btpy.weave import snippets
 from btpy.weave.snippets import Bindings, Snippet, Variable, Variables
 
-OWN_MONITOR = -1
+OWN_MONITOR: Final = -1
 """``Advice.at`` of the monitor of a synchronized method."""
 
-EXCEPTION = (OperandKind.EXCEPTION, 0)
-_RESULT = (OperandKind.RESULT, 0)
-_DURATION = (OperandKind.DURATION, 0)
-_START = (OperandKind.START, 0)
-_SELF = (OperandKind.SELF, 0)
-_TARGET = (OperandKind.TARGET, 0)
+EXCEPTION: Final = (OperandKind.EXCEPTION, 0)
+_RESULT: Final = (OperandKind.RESULT, 0)
+_DURATION: Final = (OperandKind.DURATION, 0)
+_START: Final = (OperandKind.START, 0)
+_SELF: Final = (OperandKind.SELF, 0)
+_TARGET: Final = (OperandKind.TARGET, 0)
 
 
 class _Local(NamedTuple):

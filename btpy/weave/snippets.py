@@ -8,7 +8,7 @@ method is entered and read at its exits, so stack map frames must include them; 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
@@ -221,11 +221,11 @@ class Constant(NamedTuple):
         return opcode + pool.member(key).to_bytes(2)
 
 
-_LDC = bytes((op.LDC,))
-_INVOKESTATIC = bytes((op.INVOKESTATIC,))
-_NANO_TIME = Handler("java/lang/System", "nanoTime", "()J")
+_LDC: Final = bytes((op.LDC,))
+_INVOKESTATIC: Final = bytes((op.INVOKESTATIC,))
+_NANO_TIME: Final = Handler("java/lang/System", "nanoTime", "()J")
 
-_SITE_DEPTH = 2  # two slots, for the base and the offset
+_SITE_DEPTH: Final = 2  # two slots, for the base and the offset
 
 
 def _site(number: int, pool: ConstantPool) -> bytes:
@@ -248,8 +248,8 @@ def _load_constant(index: int) -> bytes:
     return bytes((op.LDC, index)) if index <= 255 else bytes((op.LDC_W, index >> 8, index & 0xFF))
 
 
-_SIPUSH = bytes((op.SIPUSH,))
-_IADD = bytes((op.IADD,))
+_SIPUSH: Final = bytes((op.SIPUSH,))
+_IADD: Final = bytes((op.IADD,))
 
 
 def bound(operand: Operand, bindings: Bindings) -> Variable:
@@ -264,7 +264,7 @@ def bound(operand: Operand, bindings: Bindings) -> Variable:
     return value
 
 
-_INDEXED = (OperandKind.ARGUMENT, OperandKind.LOCAL, OperandKind.TARGET_ARGUMENT, OperandKind.LENGTH)
+_INDEXED: Final = (OperandKind.ARGUMENT, OperandKind.LOCAL, OperandKind.TARGET_ARGUMENT, OperandKind.LENGTH)
 
 
 def operand_key(operand: Operand) -> tuple[OperandKind, int]:

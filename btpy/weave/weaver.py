@@ -42,7 +42,7 @@ the method to C2, because C1 accepts no handler that covers itself and contains 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from btpy.classfile import descriptors, frames, inserted, tables, typeflow
 from btpy.classfile import opcodes as op
@@ -74,13 +74,13 @@ from btpy.weave.ends import EXCEPTION, OWN_MONITOR, Ends, ends_of, kinds
 from btpy.weave.sites import Numbering
 from btpy.weave.snippets import Bindings, LocalsOverflowError, Snippet, Variable, Variables
 
-_STACK_MAPS_SINCE = 50  # class-file version (JVMS §4.10)
+_STACK_MAPS_SINCE: Final = 50  # class-file version (JVMS §4.10)
 
-_AT_ENDS = (Point.ENTRY, Point.RETURN, Point.THROW)
-_OF_OWN_MONITOR = (Point.SYNC_ENTER, Point.SYNC_EXIT)
+_AT_ENDS: Final = (Point.ENTRY, Point.RETURN, Point.THROW)
+_OF_OWN_MONITOR: Final = (Point.SYNC_ENTER, Point.SYNC_EXIT)
 
-_DURATION = (OperandKind.DURATION, 0)
-_NOTHING: frozenset[Operand] = frozenset()
+_DURATION: Final = (OperandKind.DURATION, 0)
+_NOTHING: Final[frozenset[Operand]] = frozenset()
 
 
 def weave(source: bytes | ClassFile, plan: ClassPlan, first_site: int) -> Woven:
