@@ -86,7 +86,7 @@ def link(jdk: int, corpus: Corpus) -> str:
     listing = corpus.root.parent / "names.txt"
     names = [f"{path.parts[0]}/{'.'.join(path.parts[1:]).removesuffix('.class')}" for path in corpus.changed]
     listing.write_text("\n".join(names) + "\n")
-    flags = ["-Xverify:all", "--add-modules", "ALL-SYSTEM"]
+    flags = ["-Xverify:all", "--add-modules", "ALL-SYSTEM", *_flags(corpus)]
     for module in sorted({"java.base", *(path.name for path in corpus.root.iterdir())}):
         patches = [corpus.root / module, *([handlers()] if module == "java.base" else [])]
         flags += ["--patch-module", f"{module}={os.pathsep.join(str(path) for path in patches if path.exists())}"]
@@ -96,5 +96,8 @@ def link(jdk: int, corpus: Corpus) -> str:
 def verify(corpus: Corpus) -> str:
     """What java.lang.classfile of JDK 25 says of classes of JDK 25."""
     modules = ("--add-modules", "ALL-SYSTEM")  # it asks the running JVM for superclasses
-    flags = SHORT_RUN if len(corpus.changed) <= _FEW else ()
-    return run(25, corpus.root.parent, program("Verify"), "Verify", str(corpus.root), flags=(*modules, *flags))
+    return run(25, corpus.root.parent, program("Verify"), "Verify", str(corpus.root), flags=(*modules, *_flags(corpus)))
+
+
+def _flags(corpus: Corpus) -> tuple[str, ...]:
+    return SHORT_RUN if len(corpus.changed) <= _FEW else ()
