@@ -26,7 +26,8 @@ from typing import NoReturn
 
 from tests.targets import PATIENCE
 
-_LOOK_SECONDS = 0.03  # the time between two readings of the screen
+_LOOK_SECONDS = 0.03  # the shortest time between two readings of the screen
+_IDLE_SECONDS = 0.3  # the time between two readings if the program has written nothing
 _OPTIONS = {
     "status": "off",
     "history-limit": "20000",
@@ -38,6 +39,9 @@ _OPTIONS = {
 
 _AND_THEN = """trap : INT QUIT TSTP; "$@"; echo status=$? >"$0.new"; stty -a >>"$0.new"; mv "$0.new" "$0" """
 """Runs a program, then writes its status, which tmux may miss, and the state of the terminal, which tmux forgets."""
+
+
+_ENDED = "#{pane_dead}"
 
 
 class TerminalError(AssertionError):
@@ -62,6 +66,7 @@ class Terminal:
             prefix="btpy-tmux-"
         )  # the directory of the socket, whose path must be short
         self._left = Path(self._directory.name) / "left"
+        self._output = Path(self._directory.name) / "output"
         variables = {**_ENVIRONMENT, **(env or {})}
         inherited = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
         self._env = {**inherited, "LC_ALL": "C.UTF-8"}
@@ -74,8 +79,10 @@ class Terminal:
         size = ("-x", str(columns), "-y", str(lines))
         # A window whose size is "manual" from the start makes tmux 3.3a crash.
         sized = (";", "set-option", "-g", "window-size", "manual")
+        copied = (";", "pipe-pane", shlex.join(["dd", f"of={self._output}", "status=none"]))
+        first = ("-f", "/dev/null", "start-server", ";")
         try:
-            self._tmux("-f", "/dev/null", "start-server", ";", *settings, "new-session", "-d", *size, line, *sized)
+            self._tmux(*first, *settings, "new-session", "-d", *size, line, *sized, *copied)
         except BaseException:
             self.close()
             raise
@@ -86,8 +93,7 @@ class Terminal:
         scrolled off.
         """
         flags = [*(["-e"] if styled else []), *(["-S", "-"] if scrolled else [])]
-        lines = self._tmux("capture-pane", "-p", "-J", *flags).split("\n")
-        return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
+        return _stripped(self._tmux("capture-pane", "-p", "-J", *flags))
 
     def wait_for(
         self,
@@ -101,13 +107,23 @@ class Terminal:
         fits = pattern.search if isinstance(pattern, re.Pattern) else pattern
         deadline = time.monotonic() + patience
         while True:
-            has_ended = self.ended
-            screen = self.text(scrolled=scrolled)
+            signs = self._signs()
+            flags = ["-S", "-"] if scrolled else []
+            answer = self._tmux("display-message", "-p", _ENDED, ";", "capture-pane", "-p", "-J", *flags)
+            has_ended, screen = answer.startswith("1"), _stripped(answer.partition("\n")[2])
             if fits(screen):
                 return screen
             if has_ended or time.monotonic() > deadline:
                 self._fail(f"waited for {condition!r}", screen)
-            time.sleep(_LOOK_SECONDS)
+            idle = time.monotonic() + _IDLE_SECONDS
+            while True:
+                time.sleep(_LOOK_SECONDS)
+                if self._signs() != signs or time.monotonic() > idle:
+                    break
+
+    def _signs(self) -> tuple[int, bool]:
+        """They change when the program writes or ends. To compare them costs less than to ask tmux for the screen."""
+        return self._output.stat().st_size if self._output.exists() else 0, self._left.exists()
 
     def wait_until_gone(self, unwanted: str, *, patience: float = PATIENCE) -> str:
         return self.wait_for(lambda screen: unwanted not in screen, patience=patience)
@@ -169,12 +185,12 @@ class Terminal:
     @property
     def ended(self) -> bool:
         """Whether the programs on the terminal have ended, and the screen has all their output."""
-        return self.ask("#{pane_dead}") == "1"
+        return self.ask(_ENDED) == "1"
 
     def wait_for_end(self, patience: float = PATIENCE) -> int:
         """The exit status, or 128 plus the number of the signal, as in a shell. Raises TerminalError."""
         deadline = time.monotonic() + patience
-        while not (self.ended and self._left.exists()):
+        while not (self._left.exists() and self.ended):
             if time.monotonic() > deadline:
                 self._fail("still running", self.text())
             time.sleep(_LOOK_SECONDS)
@@ -223,6 +239,10 @@ def terminal(
         yield opened
     finally:
         opened.close()
+
+
+def _stripped(screen: str) -> str:
+    return "\n".join(line.rstrip() for line in screen.split("\n")).rstrip("\n") + "\n"
 
 
 _VARYING = (
