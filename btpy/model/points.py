@@ -8,6 +8,8 @@ from enum import IntEnum
 class Point(IntEnum):
     """The points of a method at which a handler is called. The numbers are those of ``Site`` in docs/protocol.md."""
 
+    __hash__ = int.__hash__  # that of an Enum is a Python function, and points are in keys of caches
+
     ENTRY = 0  # before the first instruction; in a constructor after super(…) or this(…) has returned
     RETURN = 1  # before every return instruction
     THROW = 2  # an exception leaves the method

@@ -24,7 +24,9 @@ class Numbering:
 
     def __init__(self, first: int, class_name: str, method: str, descriptor: str) -> None:
         self._first = first
-        self._place = (class_name, method, descriptor)
+        self._class_name = class_name
+        self._method = method
+        self._descriptor = descriptor
         self.sites: list[Site] = []
 
     @property
@@ -34,19 +36,13 @@ class Numbering:
 
     def number_all(self, advices: Iterable[Advice], line: int) -> int:
         """Numbers the sites of advice at the ends of the method. Returns the id of the first site."""
-        sites = self.sites
-        first = number = self._first + len(sites)
-        place = self._place
-        new = tuple.__new__  # the method that the constructor of a named tuple calls
+        first = self.next
         for advice in advices:
-            site = (number, advice.probe, advice.point, *place, line, advice.target_class, advice.member, "")
-            sites.append(new(Site, site))
-            number += 1
+            self.number(advice.probe, advice.point, line, advice.target_class, advice.member)
         return first
 
     def number(self, probe: int, point: Point, line: int, target_class: str = "", member: str = "") -> int:
-        sites = self.sites
-        number = self._first + len(sites)
-        class_name, method, descriptor = self._place
-        sites.append(Site(number, probe, point, class_name, method, descriptor, line, target_class, member))
+        number = self._first + len(self.sites)
+        place = (number, probe, point, self._class_name, self._method, self._descriptor, line, target_class, member, "")
+        self.sites.append(tuple.__new__(Site, place))  # the method that the constructor of a named tuple calls
         return number

@@ -8,7 +8,7 @@ method is entered and read at its exits, so stack map frames must include them; 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from btpy.classfile import descriptors
 from btpy.classfile import opcodes as op
@@ -208,17 +208,20 @@ class Snippet:
         self._part(change, Constant(_INVOKESTATIC, (METHODREF, *handler)))
 
 
-class Constant(NamedTuple):
+class Constant:
     """An instruction with its constant: a member, or for ``ldc`` the name of a class."""
 
-    opcode: bytes
-    key: MemberKey | str
+    __slots__ = ("key", "opcode")
+
+    def __init__(self, opcode: bytes, key: MemberKey | str) -> None:
+        self.opcode = opcode
+        self.key = key
 
     def assembled(self, pool: ConstantPool) -> bytes:
-        opcode, key = self
+        key = self.key
         if isinstance(key, str):
             return _load_constant(pool.class_(key))
-        return opcode + pool.member(key).to_bytes(2)
+        return self.opcode + pool.member(key).to_bytes(2)
 
 
 _LDC: Final = bytes((op.LDC,))
