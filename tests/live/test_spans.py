@@ -11,7 +11,7 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from tests.live.scripts import waited
-from tests.live.test_contexts import AGENT, QUICK_START, QUIET, SDK, program
+from tests.live.test_contexts import AGENT, ONLY, QUICK_START, QUIET, SDK, program
 from tests.live.test_otlp import started
 from tests.maven import artifact
 from tests.output.otlp.backend import Backend, attributes, backend
@@ -32,6 +32,7 @@ def under_the_agent(receiver: Backend, jdk: int, *flags: str) -> Iterator[Target
     agent_flags = [
         *QUICK_START,
         f"-javaagent:{agent}",
+        *ONLY,
         "-Dotel.metrics.exporter=none",
         "-Dotel.logs.exporter=none",
         "-Dotel.traces.exporter=otlp",
