@@ -71,6 +71,9 @@ public final class Subject {
         }
     }
 
+    /** The loader of the classes that {@code make} orders name. */
+    private static ClassLoader loader = Subject.class.getClassLoader();
+
     public static void main(String[] args) throws Exception {
         Runnable hidden = () -> System.out.println("ready");
         Base base = new Base();
@@ -89,14 +92,16 @@ public final class Subject {
             case "derived":
                 return derived.text();
             case "make":
-                return say(Class.forName(order[1]));
+                return say(Class.forName(order[1], true, loader));
+            case "renew": // from now on, the orders load the classes of this file again
+                loader = new URLClassLoader(new URL[] {here()}, Subject.class.getClassLoader().getParent());
+                return "renewed";
             case "make-interrupted":
                 Thread.currentThread().interrupt();
                 String said = say(Class.forName(order[1]));
                 return said + " " + Thread.interrupted();
             case "make-on-island":
-                URL here = new File(Subject.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toURI().toURL();
-                return say(Class.forName(order[1], true, new Island(new URL[] {here})));
+                return say(Class.forName(order[1], true, new Island(new URL[] {here()})));
             case "threads":
                 Set<String> names = new TreeSet<>();
                 for (Thread thread : Thread.getAllStackTraces().keySet()) {
@@ -110,6 +115,10 @@ public final class Subject {
             default:
                 throw new IllegalArgumentException(order[0]);
         }
+    }
+
+    private static URL here() throws Exception {
+        return new File(Subject.class.getProtectionDomain().getCodeSource().getLocation().toURI()).toURI().toURL();
     }
 
     /** Fills the whole heap for this number of milliseconds. */
