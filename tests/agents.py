@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from tests import jcmd
 from tests.jdks import compiled
-from tests.targets import PATIENCE
 
 JAVA = Path(__file__).parent / "java"
 
@@ -37,14 +34,7 @@ def observer(directory: Path) -> Path:
 
 
 def load(pid: int, agent: Path, options: str = "") -> None:
-    """Load the agent of a jar into a running JVM, with the JDK's own tool if the JVM does not listen yet."""
+    """Load the agent of a jar into a running JVM."""
     words = ["JVMTI.agent_load", str(agent), *([f'"{options}"'] if options else [])]
-    if jcmd.listens(pid):
-        output = jcmd.tell(pid, " ".join(words))
-    else:
-        tool = shutil.which("jcmd")
-        assert tool is not None, "no jcmd: put the bin directory of a JDK on PATH"
-        result = subprocess.run([tool, str(pid), *words], capture_output=True, text=True, timeout=PATIENCE)
-        assert result.returncode == 0, result.stdout + result.stderr
-        output = result.stdout
+    output = jcmd.tell(pid, " ".join(words))
     assert "return code: 0" in output, output

@@ -6,8 +6,9 @@ import csv
 import hashlib
 import itertools
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from btpy.engine.session import Session
 from btpy.events.aggregates import Count
 from btpy.wire.messages import Late, LateOutcome
-from tests import agents
+from tests import agents, jcmd
 from tests.cli.test_trace import started
 from tests.jdks import all_jdks, compiled, java
 from tests.live.scripts import program, waited
@@ -44,6 +45,42 @@ def stage(jdk: int, directory: Path, *flags: str, ready: str = "ready") -> Itera
         yield jvm
 
 
+Stages = Callable[[int], Target]
+
+
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stages]:
+    """Stage on each Java version, with the original Subject, for the tests that leave it there. At the end, no thread
+    of the agent runs in these programs.
+    """
+    running: dict[int, Target] = {}
+    with ExitStack() as stack:
+
+        def running_stage(jdk: int) -> Target:
+            if jdk not in running:
+                running[jdk] = stack.enter_context(stage(jdk, tmp_path_factory.mktemp(f"stage{jdk}")))
+                asked(running[jdk], "call 1")
+            return running[jdk]
+
+        yield running_stage
+        for jvm in running.values():
+            waited(partial(without_agent, jvm), "threads of the agent stay")
+
+
+def without_agent(jvm: Target) -> bool:
+    return "btpy" not in jcmd.tell(jvm.pid, "Thread.print")
+
+
+def put_back(jvm: Target) -> None:
+    """Redefines Subject with its original code. Before JDK 20, btpy must see this, as it remembers redefinitions for
+    the JVM.
+    """
+    with Session.attach(jvm.pid) as session:
+        session.deployer.load(program(SCRIPTS[0]))
+        asked(jvm, f"redefine Subject {compiled(SOURCES) / 'Subject.class'}")
+    assert asked(jvm, "call 13") == CALLED_13
+
+
 def asked(target: Target, command: str) -> str:
     """The answer of Stage to one command."""
     target.send(command)
@@ -70,24 +107,24 @@ def orders(sessions: int) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
-def test_sessions_come_and_go_in_every_order(jdk: int, tmp_path: Path) -> None:
-    with stage(jdk, tmp_path) as jvm:
-        before = digest(jvm, tmp_path)
-        for order in orders(2):
-            there: dict[int, Session] = {}
-            expected = [0, 0]
-            for at in order:
-                if at in there:
-                    assert counted(there[at]) == expected[at], order
-                    receipt = there.pop(at).departure.detach()
-                    assert receipt.clean, (order, receipt)
-                else:
-                    there[at] = Session.attach(jvm.pid)
-                    there[at].deployer.load(program(SCRIPTS[at]))
-                assert asked(jvm, "call 13") == CALLED_13
-                for path in there:
-                    expected[path] += 13
-        assert digest(jvm, tmp_path) == before
+def test_sessions_come_and_go_in_every_order(stages: Stages, jdk: int, tmp_path: Path) -> None:
+    jvm = stages(jdk)
+    before = digest(jvm, tmp_path)
+    for order in orders(2):
+        there: dict[int, Session] = {}
+        expected = [0, 0]
+        for at in order:
+            if at in there:
+                assert counted(there[at]) == expected[at], order
+                receipt = there.pop(at).departure.detach()
+                assert receipt.clean, (order, receipt)
+            else:
+                there[at] = Session.attach(jvm.pid)
+                there[at].deployer.load(program(SCRIPTS[at]))
+            assert asked(jvm, "call 13") == CALLED_13
+            for path in there:
+                expected[path] += 13
+    assert digest(jvm, tmp_path) == before
 
 
 def test_three_sessions_weave_a_class_while_it_is_loaded(tmp_path: Path) -> None:
@@ -216,41 +253,42 @@ def test_byteman_that_comes_later_works_on(tmp_path: Path) -> None:
 
 
 @all_jdks
-def test_a_class_that_is_redefined_keeps_its_probes_and_its_new_code(jdk: int, tmp_path: Path) -> None:
+def test_a_class_that_is_redefined_keeps_its_probes_and_its_new_code(stages: Stages, jdk: int, tmp_path: Path) -> None:
     """This also holds before JDK 20, where the JVM forgets redefinitions of transformed classes (JDK-7124710)."""
     first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
-    with stage(jdk, tmp_path) as jvm:
-        asked(jvm, "call 1")
-        with Session.attach(jvm.pid) as session:
-            session.deployer.load(program(SCRIPTS[1]))
-            assert asked(jvm, "call 13") == CALLED_13
-            asked(jvm, f"redefine Subject {other}")
-            assert asked(jvm, "call 13") == OTHER_CALLED_13
-            with Session.attach(jvm.pid) as second:
-                second.deployer.load(program(SCRIPTS[0]))
-                assert asked(jvm, "call 13") == OTHER_CALLED_13
-                assert counted(second) == 13
-                assert second.departure.detach().clean
-            assert counted(session) == 39
-            assert session.departure.detach().clean
-        assert asked(jvm, "call 13") == OTHER_CALLED_13
-        with Session.attach(jvm.pid) as session:
-            session.deployer.load(program(SCRIPTS[1]))
-            assert asked(jvm, "call 13") == OTHER_CALLED_13
-            asked(jvm, f"redefine Subject {first}")
-            assert asked(jvm, "call 13") == CALLED_13
-            assert counted(session) == 26
-            assert session.departure.detach().clean
+    jvm = stages(jdk)
+    with Session.attach(jvm.pid) as session:
+        session.deployer.load(program(SCRIPTS[1]))
         assert asked(jvm, "call 13") == CALLED_13
-        if jdk >= 20:
-            assert digest(jvm, tmp_path) == hashlib.sha256(first.read_bytes()).hexdigest()
+        asked(jvm, f"redefine Subject {other}")
+        assert asked(jvm, "call 13") == OTHER_CALLED_13
+        with Session.attach(jvm.pid) as second:
+            second.deployer.load(program(SCRIPTS[0]))
+            assert asked(jvm, "call 13") == OTHER_CALLED_13
+            assert counted(second) == 13
+            assert second.departure.detach().clean
+        assert counted(session) == 39
+        assert session.departure.detach().clean
+    assert asked(jvm, "call 13") == OTHER_CALLED_13
+    with Session.attach(jvm.pid) as session:
+        session.deployer.load(program(SCRIPTS[1]))
+        assert asked(jvm, "call 13") == OTHER_CALLED_13
+        asked(jvm, f"redefine Subject {first}")
+        assert asked(jvm, "call 13") == CALLED_13
+        assert counted(session) == 26
+        assert session.departure.detach().clean
+    assert asked(jvm, "call 13") == CALLED_13
+    if jdk >= 20:
+        assert digest(jvm, tmp_path) == hashlib.sha256(first.read_bytes()).hexdigest()
 
 
 @pytest.mark.parametrize("jdk", [11, 17, 25], ids=["jdk11", "jdk17", "jdk25"])
-def test_a_class_that_is_redefined_under_two_sessions_is_woven_once_by_each(jdk: int, tmp_path: Path) -> None:
+def test_a_class_that_is_redefined_under_two_sessions_is_woven_once_by_each(
+    stages: Stages, jdk: int, tmp_path: Path
+) -> None:
     first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
-    with stage(jdk, tmp_path) as jvm, Session.attach(jvm.pid) as one, Session.attach(jvm.pid) as two:
-        asked(jvm, "call 1")
+    jvm = stages(jdk)
+    with Session.attach(jvm.pid) as one, Session.attach(jvm.pid) as two:
         for session in (one, two):
             session.deployer.load(program(SCRIPTS[0]))
         expected = 0
@@ -267,6 +305,7 @@ def test_a_class_that_is_redefined_under_two_sessions_is_woven_once_by_each(jdk:
         assert counted(two) == expected + 13
         assert two.departure.detach().clean
         assert asked(jvm, "call 13") == OTHER_CALLED_13
+    put_back(jvm)
 
 
 REFUSED = """
@@ -282,12 +321,12 @@ def changes(session: Session) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
-def test_probes_that_a_redefined_class_loses_are_reported(jdk: int, tmp_path: Path) -> None:
+def test_probes_that_a_redefined_class_loses_are_reported(stages: Stages, jdk: int, tmp_path: Path) -> None:
     """No reports about other sessions, or about another agent that does not change the code."""
     first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
     both = '@OnMethod(class="Subject", method="work") probe begun { }' + REFUSED
-    with stage(jdk, tmp_path) as jvm, Session.attach(jvm.pid) as session:
-        asked(jvm, "call 1")
+    jvm = stages(jdk)
+    with Session.attach(jvm.pid) as session:
         session.deployer.load(program(SCRIPTS[1]))
         with Session.attach(jvm.pid) as second:
             second.deployer.load(program(both))
@@ -302,12 +341,12 @@ def test_probes_that_a_redefined_class_loses_are_reported(jdk: int, tmp_path: Pa
         assert changes(session) == [("Subject", ""), ("Subject", "")]
 
 
-def test_a_watcher_is_told_of_a_redefinition(tmp_path: Path) -> None:
+def test_a_watcher_is_told_of_a_redefinition(stages: Stages) -> None:
     other = compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
-    with stage(17, tmp_path) as jvm:
-        asked(jvm, "call 1")
-        with started(jvm.pid, "-e", f"{SCRIPTS[1]} {REFUSED}") as tracer:
-            waited(lambda: any("Ctrl-C to end" in line for line in tracer.stderr), "the banner")
-            asked(jvm, f"redefine Subject {other}")
-            message = "warning: another agent has changed Subject (app): refused is no longer in work(int)"
-            waited(lambda: message in tracer.stderr, f"the line {message!r}")
+    jvm = stages(17)
+    with started(jvm.pid, "-e", f"{SCRIPTS[1]} {REFUSED}") as tracer:
+        waited(lambda: any("Ctrl-C to end" in line for line in tracer.stderr), "the banner")
+        asked(jvm, f"redefine Subject {other}")
+        message = "warning: another agent has changed Subject (app): refused is no longer in work(int)"
+        waited(lambda: message in tracer.stderr, f"the line {message!r}")
+    put_back(jvm)

@@ -57,12 +57,9 @@ def run(jdk: int, tool: str, *arguments: object) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
 
 
-def told(jdk: int, jvm: Target, *words: object) -> None:
+def told(jvm: Target, *words: object) -> None:
     """Sends a command of jcmd to the JVM."""
-    if jcmd.listens(jvm.pid):
-        jcmd.tell(jvm.pid, " ".join(map(str, words)))
-    else:
-        run(jdk, "jcmd", jvm.pid, *words)
+    jcmd.tell(jvm.pid, " ".join(map(str, words)))
 
 
 def recorded(jdk: int, file: Path, name: str = "com.acme.Order", frames: int = 5) -> list[dict[str, Any]]:
@@ -89,8 +86,8 @@ def types(text: str) -> set[str]:
 
 def check_nothing_is_registered(jdk: int, jvm: Target, file: Path) -> None:
     """A recording that begins after btpy has left knows no event type of btpy."""
-    told(jdk, jvm, "JFR.start", "name=after")
-    told(jdk, jvm, "JFR.dump", "name=after", f"filename={file}")
+    told(jvm, "JFR.start", "name=after")
+    told(jvm, "JFR.dump", "name=after", f"filename={file}")
     for command in ("summary", "metadata"):
         names = types(run(jdk, "jfr", command, file))
         assert "jdk.ActiveRecording" in names
@@ -104,9 +101,9 @@ def test_each_firing_is_an_event_with_typed_fields(jdk: int, tmp_path: Path) -> 
         with btpy.attach(jvm.pid) as session:
             session.add(SCRIPT)
             next_round(jvm, "7")  # no recording yet
-            told(jdk, jvm, "JFR.start", "name=run")
+            told(jvm, "JFR.start", "name=run")
             next_round(jvm, "101")
-            told(jdk, jvm, "JFR.stop", "name=run", f"filename={file}")
+            told(jvm, "JFR.stop", "name=run", f"filename={file}")
             next_round(jvm, "13")
             assert session.maps["orders"].value == 7 + 101 + 13
         assert known_types(jvm) == "types []"
@@ -136,14 +133,14 @@ def test_each_firing_is_an_event_with_typed_fields(jdk: int, tmp_path: Path) -> 
 def test_a_recording_that_began_before_the_probe_and_ends_after_it(jdk: int, tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
     with program(jdk) as jvm:
-        told(jdk, jvm, "JFR.start", "name=run")
+        told(jvm, "JFR.start", "name=run")
         next_round(jvm, "31")
         with btpy.attach(jvm.pid) as session:
             session.add(SCRIPT)
             next_round(jvm, "103")
         next_round(jvm, "17")
         assert known_types(jvm) == "types []"
-        told(jdk, jvm, "JFR.stop", "name=run", f"filename={file}")
+        told(jvm, "JFR.stop", "name=run", f"filename={file}")
     assert [event["number"] for event in recorded(jdk, file)] == list(range(1, 104))
 
 
@@ -180,9 +177,9 @@ def test_values_are_evaluated_only_if_the_event_is_enabled(shared: Target, tmp_p
     with btpy.attach(shared.pid) as session:
         session.add(script)
         next_round(shared, "13")
-        told(17, shared, "JFR.start", "name=run")
+        told(shared, "JFR.start", "name=run")
         next_round(shared, "7")
-        told(17, shared, "JFR.stop", "name=run", f"filename={file}")
+        told(shared, "JFR.stop", "name=run", f"filename={file}")
         next_round(shared, "19")
     assert sum(error.count for error in session.errors) == 7
     assert recorded(17, file, "com.acme.Wrong") == []
@@ -193,7 +190,7 @@ def test_two_sessions_may_write_the_same_event(tmp_path: Path) -> None:
     script = 'FlightOrders::order { jfr("com.acme.Same", number=arg0 as int) }'
     other = 'FlightOrders::order { jfr("com.acme.Same", number=arg0 as long) }'
     with program(21) as jvm:
-        told(21, jvm, "JFR.start", "name=run")
+        told(jvm, "JFR.start", "name=run")
         with btpy.attach(jvm.pid) as first:
             first.add(script)
             with btpy.attach(jvm.pid) as second:
@@ -203,14 +200,14 @@ def test_two_sessions_may_write_the_same_event(tmp_path: Path) -> None:
                     third.add(other)
             next_round(jvm, "11")
         next_round(jvm, "13")
-        told(21, jvm, "JFR.stop", "name=run", f"filename={file}")
+        told(jvm, "JFR.stop", "name=run", f"filename={file}")
         assert known_types(jvm) == "types []"
     assert len(recorded(21, file, "com.acme.Same")) == 2 * 7 + 11
 
 
 def test_a_probe_is_replaced_by_one_with_other_fields(shared: Target, tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
-    told(17, shared, "JFR.start", "name=run")
+    told(shared, "JFR.start", "name=run")
     with btpy.attach(shared.pid) as session:
         session.add('FlightOrders::order { jfr("com.acme.Order", number=arg0 as int) }')
         with pytest.raises(BtpyError, match="has other fields elsewhere"):
@@ -219,7 +216,7 @@ def test_a_probe_is_replaced_by_one_with_other_fields(shared: Target, tmp_path: 
         next(iter(session.probes.values())).remove()
         session.add('FlightOrders::order { jfr("com.acme.Order", name=arg1 as string) }')
         next_round(shared, "11")
-    told(17, shared, "JFR.stop", "name=run", f"filename={file}")
+    told(shared, "JFR.stop", "name=run", f"filename={file}")
     assert known_types(shared) == "types []"
     events = recorded(17, file)
     assert sorted("number" if "number" in event else "name" for event in events) == ["name"] * 11 + ["number"] * 7
@@ -235,10 +232,10 @@ def test_probes_in_methods_that_jfr_itself_calls(shared: Target, tmp_path: Path)
     with btpy.attach(shared.pid) as session:
         session.add(script)
         for number in range(5):
-            told(17, shared, "JFR.start", "name=run", "settings=profile")
+            told(shared, "JFR.start", "name=run", "settings=profile")
             next_round(shared, "101")
             file = tmp_path / f"run{number}.jfr"
-            told(17, shared, "JFR.stop", "name=run", f"filename={file}")
+            told(shared, "JFR.stop", "name=run", f"filename={file}")
             assert len(recorded(17, file)) == 101
         assert not session.errors
     assert known_types(shared) == "types []"
@@ -259,11 +256,11 @@ def test_secrets_are_masked_and_texts_are_cut(shared: Target, tmp_path: Path) ->
         jfr("com.acme.Order", number=arg0 as int, text=password, name=arg1 as string)
     }"""
     file = tmp_path / "run.jfr"
-    told(17, shared, "JFR.start", "name=run")
+    told(shared, "JFR.start", "name=run")
     with btpy.attach(shared.pid, limits=btpy.Limits(string_chars=5)) as session:
         session.add(script)
         next_round(shared, "11")
-    told(17, shared, "JFR.stop", "name=run", f"filename={file}")
+    told(shared, "JFR.stop", "name=run", f"filename={file}")
     events = recorded(17, file)
     assert len(events) == 11
     assert {event["name"] for event in events} == {"custo"}
@@ -275,9 +272,9 @@ def test_mission_control_reads_as_many_events_with_units(jdk: int, tmp_path: Pat
     file = tmp_path / "run.jfr"
     with program(jdk) as jvm, btpy.attach(jvm.pid) as session:
         session.add(SCRIPT)
-        told(jdk, jvm, "JFR.start", "name=run")
+        told(jvm, "JFR.start", "name=run")
         next_round(jvm, "109")
-        told(jdk, jvm, "JFR.stop", "name=run", f"filename={file}")
+        told(jvm, "JFR.stop", "name=run", f"filename={file}")
     jars = [artifact(name) for name in MISSION_CONTROL]
     classes = compiled([JAVA / "jfr" / "ReadByMissionControl.java"], release=11, classpath=jars)
     path = os.pathsep.join(map(str, (classes, *jars)))
@@ -311,13 +308,13 @@ def test_events_of_functions_subscribers_and_timers(tmp_path: Path) -> None:
     """
     file = tmp_path / "run.jfr"
     with program(17) as jvm:
-        told(17, jvm, "JFR.start", "name=run")
+        told(jvm, "JFR.start", "name=run")
         with btpy.attach(jvm.pid) as session:
             session.add(script)
             next_round(jvm, "11")
             time.sleep(0.2)
             assert not session.errors
-        told(17, jvm, "JFR.stop", "name=run", f"filename={file}")
+        told(jvm, "JFR.stop", "name=run", f"filename={file}")
     assert sorted(event["number"] for event in recorded(17, file, "com.acme.Told")) == [-1] * 5 + [*range(1, 12)]
     assert [event["number"] for event in recorded(17, file, "com.acme.Placed")] == [*range(1, 12)]
     ticks = recorded(17, file, "com.acme.Tick")
@@ -330,12 +327,12 @@ def test_events_are_written_by_many_threads_and_virtual_ones(tmp_path: Path) -> 
     file = tmp_path / "run.jfr"
     classes = compiled([JAVA / "Gate.java", JAVA / "jfr" / "FlightThreads.java"], release=11)
     with target(21, "FlightThreads", "7", "1009", classpath=[classes]) as jvm:
-        told(21, jvm, "JFR.start", "name=run")
+        told(jvm, "JFR.start", "name=run")
         with btpy.attach(jvm.pid) as session:
             session.add('FlightThreads::work { jfr("com.acme.Work", virtual=is_virtual, name=thread_name) }')
             jvm.send()
             jvm.wait_for("done")
-        told(21, jvm, "JFR.stop", "name=run", f"filename={file}")
+        told(jvm, "JFR.stop", "name=run", f"filename={file}")
     events = recorded(21, file, "com.acme.Work", frames=1)
     counts = Counter(event["virtual"] for event in events)
     assert counts == {True: 7 * 1009, False: 7 * 1009}
