@@ -185,24 +185,23 @@ def test_values_are_evaluated_only_if_the_event_is_enabled(shared: Target, tmp_p
     assert recorded(17, file, "com.acme.Wrong") == []
 
 
-def test_two_sessions_may_write_the_same_event(tmp_path: Path) -> None:
+def test_two_sessions_may_write_the_same_event(shared: Target, tmp_path: Path) -> None:
     file = tmp_path / "run.jfr"
     script = 'FlightOrders::order { jfr("com.acme.Same", number=arg0 as int) }'
     other = 'FlightOrders::order { jfr("com.acme.Same", number=arg0 as long) }'
-    with program(21) as jvm:
-        told(jvm, "JFR.start", "name=run")
-        with btpy.attach(jvm.pid) as first:
-            first.add(script)
-            with btpy.attach(jvm.pid) as second:
-                second.add(script)
-                next_round(jvm, "7")
-                with btpy.attach(jvm.pid) as third, pytest.raises(UsageError, match="already; choose another"):
-                    third.add(other)
-            next_round(jvm, "11")
-        next_round(jvm, "13")
-        told(jvm, "JFR.stop", "name=run", f"filename={file}")
-        assert known_types(jvm) == "types []"
-    assert len(recorded(21, file, "com.acme.Same")) == 2 * 7 + 11
+    told(shared, "JFR.start", "name=run")
+    with btpy.attach(shared.pid) as first:
+        first.add(script)
+        with btpy.attach(shared.pid) as second:
+            second.add(script)
+            next_round(shared, "7")
+            with btpy.attach(shared.pid) as third, pytest.raises(UsageError, match="already; choose another"):
+                third.add(other)
+        next_round(shared, "11")
+    next_round(shared, "13")
+    told(shared, "JFR.stop", "name=run", f"filename={file}")
+    assert known_types(shared) == "types []"
+    assert len(recorded(17, file, "com.acme.Same")) == 2 * 7 + 11
 
 
 def test_a_probe_is_replaced_by_one_with_other_fields(shared: Target, tmp_path: Path) -> None:
@@ -294,7 +293,7 @@ def test_mission_control_reads_as_many_events_with_units(jdk: int, tmp_path: Pat
     assert fields["number"][1].startswith("1[")  # a quantity without a unit
 
 
-def test_events_of_functions_subscribers_and_timers(tmp_path: Path) -> None:
+def test_events_of_functions_subscribers_and_timers(shared: Target, tmp_path: Path) -> None:
     """All handlers of a script can write events, also handlers that run on btpy's own thread."""
     script = """
     fn told(int number) { jfr("com.acme.Told", number=number) }
@@ -307,14 +306,13 @@ def test_events_of_functions_subscribers_and_timers(tmp_path: Path) -> None:
     @OnTimer(20ms) { jfr("com.acme.Tick", heap=heap_used()) }
     """
     file = tmp_path / "run.jfr"
-    with program(17) as jvm:
-        told(jvm, "JFR.start", "name=run")
-        with btpy.attach(jvm.pid) as session:
-            session.add(script)
-            next_round(jvm, "11")
-            time.sleep(0.2)
-            assert not session.errors
-        told(jvm, "JFR.stop", "name=run", f"filename={file}")
+    told(shared, "JFR.start", "name=run")
+    with btpy.attach(shared.pid) as session:
+        session.add(script)
+        next_round(shared, "11")
+        time.sleep(0.2)
+        assert not session.errors
+    told(shared, "JFR.stop", "name=run", f"filename={file}")
     assert sorted(event["number"] for event in recorded(17, file, "com.acme.Told")) == [-1] * 5 + [*range(1, 12)]
     assert [event["number"] for event in recorded(17, file, "com.acme.Placed")] == [*range(1, 12)]
     ticks = recorded(17, file, "com.acme.Tick")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,8 @@ from btpy.errors import NothingMatched, ScriptError
 from btpy.events.aggregates import Count
 from btpy.model.diagnostics import Diagnostic, Severity
 from tests.jdks import compiled
-from tests.live.scripts import JAVA, program
-from tests.live.test_companions import asked, counted, stage
+from tests.live.scripts import JAVA, program, waited
+from tests.live.test_companions import asked, counted, stage, without_agent
 from tests.targets import PATIENCE, Target, target
 
 
@@ -25,6 +26,22 @@ from tests.targets import PATIENCE, Target, target
 def jvm() -> Iterator[Target]:
     with target(17, "Silent", classpath=[compiled([JAVA / "Silent.java"])]) as jvm:
         yield jvm
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    """Stage, for the tests that give it guests. At the end, no thread of the agent runs in it."""
+    with stage(17, tmp_path_factory.mktemp("stage")) as jvm:
+        yield jvm
+        waited(partial(without_agent, jvm), "threads of the agent stay")
+
+
+@pytest.fixture
+def empty(host: Target) -> Target:
+    """The shared program Stage, with no guest of an earlier test."""
+    if "invite" in "".join(host.stdout):
+        assert asked(host, "drop") == "gone"
+    return host
 
 
 def complaint(jvm: Target, script: str) -> Diagnostic:
@@ -142,22 +159,21 @@ def page() -> bytes:
     return guest.to_bytes()
 
 
-def test_lines_of_a_page_map_to_the_lines_of_its_code(tmp_path: Path) -> None:
+def test_lines_of_a_page_map_to_the_lines_of_its_code(empty: Target, tmp_path: Path) -> None:
     (tmp_path / "Guest.class").write_bytes(page())
-    with stage(17, tmp_path) as jvm:
-        asked(jvm, f"invite {tmp_path} Guest")
-        result = complaint(jvm, '@OnMethod(class="Guest", method="run", location=LINE(7)) { @n = count(); }')
-        assert result.code == "BT306"
-        assert result.help[0] == "code from line 7 of guest.jsp is at  LINE(101)"
-        with Session.attach(jvm.pid) as session:
-            script = '@OnMethod(class="Guest", method="run", location=LINE(101)) { @n = count(); }'
-            (warning,) = session.deployer.load(program(script)).warnings
-            assert (warning.code, warning.severity) == ("BT309", Severity.WARNING)
-            assert warning.primary.text == "101 is line 7 of guest.jsp"
-            assert warning.help == ("code from line 101 of guest.jsp is at  LINE(102)",)
-            asked(jvm, "run 13")
-            assert counted(session) == 13
-            assert session.departure.detach().clean
+    asked(empty, f"invite {tmp_path} Guest")
+    result = complaint(empty, '@OnMethod(class="Guest", method="run", location=LINE(7)) { @n = count(); }')
+    assert result.code == "BT306"
+    assert result.help[0] == "code from line 7 of guest.jsp is at  LINE(101)"
+    with Session.attach(empty.pid) as session:
+        script = '@OnMethod(class="Guest", method="run", location=LINE(101)) { @n = count(); }'
+        (warning,) = session.deployer.load(program(script)).warnings
+        assert (warning.code, warning.severity) == ("BT309", Severity.WARNING)
+        assert warning.primary.text == "101 is line 7 of guest.jsp"
+        assert warning.help == ("code from line 101 of guest.jsp is at  LINE(102)",)
+        asked(empty, "run 13")
+        assert counted(session) == 13
+        assert session.departure.detach().clean
 
 
 def test_lines_of_a_page_loaded_later_are_reported_too(tmp_path: Path) -> None:
@@ -199,17 +215,17 @@ def test_lines_of_a_page_loaded_later_are_reported_too(tmp_path: Path) -> None:
     ],
 )
 def test_a_late_class_that_lacks_the_place_is_reported(
-    probe: str, code: str, text: str, there: bool, tmp_path: Path
+    probe: str, code: str, text: str, there: bool, empty: Target, tmp_path: Path
 ) -> None:
     (tmp_path / "Guest.class").write_bytes(page())
     script = f'@OnMethod(class="Guest", {probe}, pending=true) {{ @n = count(); }}'
-    with stage(17, tmp_path) as jvm, Session.attach(jvm.pid) as session:
+    with Session.attach(empty.pid) as session:
         if there:
-            asked(jvm, f"invite {tmp_path} Guest")
+            asked(empty, f"invite {tmp_path} Guest")
         warnings = session.deployer.load(program(script)).warnings
         assert len(warnings) == there
-        asked(jvm, f"invite {tmp_path} Guest")
-        asked(jvm, "run 3")
+        asked(empty, f"invite {tmp_path} Guest")
+        asked(empty, "run 3")
         (warning,) = (*warnings, *session.deployer.problems)
         assert warning.code == code
         assert text in warning.help
@@ -257,14 +273,13 @@ def endless(guest: ClassBuilder) -> None:
     ],
 )
 def test_a_method_that_cannot_be_woven_is_named(
-    shape: Callable[[ClassBuilder], None], probe: str, code: str, text: str, tmp_path: Path
+    shape: Callable[[ClassBuilder], None], probe: str, code: str, text: str, empty: Target, tmp_path: Path
 ) -> None:
     guest = runnable()
     shape(guest)
     (tmp_path / "Guest.class").write_bytes(guest.to_bytes())
-    with stage(17, tmp_path) as jvm:
-        asked(jvm, f"invite {tmp_path} Guest")
-        result = complaint(jvm, f'@OnMethod(class="Guest", {probe} @n = count(); }}')
-        assert result.code == code
-        assert text in said(result)
-        asked(jvm, "run 3")
+    asked(empty, f"invite {tmp_path} Guest")
+    result = complaint(empty, f'@OnMethod(class="Guest", {probe} @n = count(); }}')
+    assert result.code == code
+    assert text in said(result)
+    asked(empty, "run 3")
