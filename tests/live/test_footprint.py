@@ -80,7 +80,7 @@ def test_at_rest_it_takes_its_buffers_and_little_more(jdk: int) -> None:
         assert metaspace <= METASPACE
 
 
-@pytest.mark.parametrize("jdk", [21, 25])
+@pytest.mark.parametrize("jdk", [25, pytest.param(21, marks=pytest.mark.proof)])
 def test_threads_that_fire_take_nothing_of_their_own(jdk: int) -> None:
     with footprint(jdk, "-Xms600m", "-Xmx600m", "-Xmn400m") as jvm:
         counts = (1, 101, 100_003)
