@@ -94,7 +94,7 @@ public final class Stage {
                 guest = null;
                 while (loader.get() != null) {
                     System.gc();
-                    Thread.sleep(50);
+                    Thread.sleep(200); // the agent lets go of a loader after some seconds
                 }
                 return "gone";
             case "virtual": // JDK 21 and later
