@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import zlib
 from pathlib import Path
@@ -72,12 +71,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if deselected_items:
         config.hook.pytest_deselected(items=deselected_items)
         items[:] = selection
-
-
-def pytest_collection_finish() -> None:
-    """The collected tests live as long as the process: Python's garbage collection need not look at them again."""
-    gc.collect()
-    gc.freeze()
 
 
 def runs_on_its_jdk(item: pytest.Item) -> bool:

@@ -230,7 +230,7 @@ final class BudgetScenarios extends Scenarios {
         session.addMap(1, MapShape.COUNT, 1, 2, 64, new long[0]);
         session.addTargets(1, new int[] {0});
         session.addTargets(2, new int[] {1});
-        session.budget(100);
+        session.budget(20_000); // a firing that the machine interrupts stays within it
         long now = System.nanoTime();
         for (int i = 0; i < 64; i++) {
             session.tick(now += 50_000_000L);
