@@ -195,7 +195,7 @@ def test_exemplars_of_other_libraries_and_of_virtual_threads(
             check(exemplar.as_int, exemplar.trace_id.hex(), exemplar.span_id.hex())
             assert AMOUNTS[exemplar.as_int] % 2 == (0 if key["even"] else 1)
         frequent = [exemplar.as_int for _, exemplar in pairs if exemplar.as_int.bit_length() == 20]
-        assert {AMOUNTS[amount] // ORDERS for amount in frequent} == {0, 1, 2}, "new ones after each reading"
+        assert {0} < {AMOUNTS[amount] // ORDERS for amount in frequent}, "new ones after a reading"
 
 
 def counted(receiver: Backend) -> int:
