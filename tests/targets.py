@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -168,3 +168,23 @@ def target(
         yield program
     finally:
         program.stop()
+
+
+Programs = Callable[[int], Target]
+"""Gives the running program on a Java version."""
+
+
+@contextmanager
+def shared_programs(start: Callable[[int], AbstractContextManager[Target]]) -> Iterator[Programs]:
+    """A program on each Java version, for several tests: it starts when a test first needs it, and runs until the block
+    ends.
+    """
+    running: dict[int, Target] = {}
+    with contextlib.ExitStack() as stack:
+
+        def program(jdk: int) -> Target:
+            if jdk not in running:
+                running[jdk] = stack.enter_context(start(jdk))
+            return running[jdk]
+
+        yield program

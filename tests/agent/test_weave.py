@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,25 +29,17 @@ from btpy.wire.messages import (
 from tests.agent.client import PATIENCE, Serving
 from tests.agent.conftest import Attach, Subject, agent_threads_end, answer
 from tests.jdks import all_jdks
-from tests.targets import Target
+from tests.targets import Programs, Target, shared_programs
 
 
 @pytest.fixture(scope="module")
-def programs(subject: Subject) -> Iterator[Callable[[int], Target]]:
-    """The Subject on each Java version, which several tests share; it is started for the first test that needs it."""
-    running: dict[int, Target] = {}
-    with ExitStack() as stack:
-
-        def program(jdk: int) -> Target:
-            if jdk not in running:
-                running[jdk] = stack.enter_context(subject(jdk))
-            return running[jdk]
-
-        yield program
+def programs(subject: Subject) -> Iterator[Programs]:
+    with shared_programs(subject) as programs:
+        yield programs
 
 
 @pytest.fixture
-def left_alone(request: pytest.FixtureRequest, programs: Callable[[int], Target]) -> Iterator[Target]:
+def left_alone(request: pytest.FixtureRequest, programs: Programs) -> Iterator[Target]:
     """The shared Subject on the Java version of the test, else on Java 17. After each test, its classes are the
     original ones, and no thread of the agent runs in it.
     """

@@ -4,39 +4,33 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from functools import partial
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.live.scripts import counted, waited
-from tests.targets import Target
+from tests.targets import Programs, Target, shared_programs
 from tests.tracer import tracing
 
 CALLS = 200_003
 STINGY = ("--hits", "0", "--budget", "0.01%")
 
 
-Programs = Callable[[int], Target]
-
-
 @pytest.fixture(scope="module")
 def programs() -> Iterator[Programs]:
-    """The program on each Java version, for all tests. At the end, no thread of the agent runs in it."""
-    running: dict[int, Target] = {}
-    with ExitStack() as stack:
+    with shared_programs(left_alone) as programs:
+        yield programs
 
-        def program(jdk: int) -> Target:
-            if jdk not in running:
-                running[jdk] = stack.enter_context(counted(jdk))
-            return running[jdk]
 
-        yield program
-        for target in running.values():
-            waited(partial(without_agent, target), "threads of the agent stay")
+@contextmanager
+def left_alone(jdk: int) -> Iterator[Target]:
+    """The program. At the end, no thread of the agent runs in it."""
+    with counted(jdk) as target:
+        yield target
+        waited(lambda: without_agent(target), "threads of the agent stay")
 
 
 def without_agent(target: Target) -> bool:

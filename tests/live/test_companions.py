@@ -6,9 +6,8 @@ import csv
 import hashlib
 import itertools
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ from tests.cli.test_trace import started
 from tests.jdks import all_jdks, compiled, java
 from tests.live.scripts import program, waited
 from tests.maven import BYTEMAN, JACOCO_AGENT, JACOCO_CLI, artifact
-from tests.targets import PATIENCE, Target, target
+from tests.targets import PATIENCE, Programs, Target, shared_programs, target
 
 JAVA = Path(__file__).parents[1] / "java"
 SOURCES = [JAVA / f"{name}.java" for name in ("Observer", "Stage", "Subject")]
@@ -45,26 +44,21 @@ def stage(jdk: int, directory: Path, *flags: str, ready: str = "ready") -> Itera
         yield jvm
 
 
-Stages = Callable[[int], Target]
-
-
 @pytest.fixture(scope="module")
-def stages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stages]:
+def stages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Programs]:
     """Stage on each Java version, with the original Subject, for the tests that leave it there. At the end, no thread
     of the agent runs in these programs.
     """
-    running: dict[int, Target] = {}
-    with ExitStack() as stack:
 
-        def running_stage(jdk: int) -> Target:
-            if jdk not in running:
-                running[jdk] = stack.enter_context(stage(jdk, tmp_path_factory.mktemp(f"stage{jdk}")))
-                asked(running[jdk], "call 1")
-            return running[jdk]
+    @contextmanager
+    def left_alone(jdk: int) -> Iterator[Target]:
+        with stage(jdk, tmp_path_factory.mktemp(f"stage{jdk}")) as jvm:
+            asked(jvm, "call 1")
+            yield jvm
+            waited(lambda: without_agent(jvm), "threads of the agent stay")
 
-        yield running_stage
-        for jvm in running.values():
-            waited(partial(without_agent, jvm), "threads of the agent stay")
+    with shared_programs(left_alone) as stages:
+        yield stages
 
 
 def without_agent(jvm: Target) -> bool:
@@ -107,7 +101,7 @@ def orders(sessions: int) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
-def test_sessions_come_and_go_in_every_order(stages: Stages, jdk: int, tmp_path: Path) -> None:
+def test_sessions_come_and_go_in_every_order(stages: Programs, jdk: int, tmp_path: Path) -> None:
     jvm = stages(jdk)
     before = digest(jvm, tmp_path)
     for order in orders(2):
@@ -253,7 +247,9 @@ def test_byteman_that_comes_later_works_on(tmp_path: Path) -> None:
 
 
 @all_jdks
-def test_a_class_that_is_redefined_keeps_its_probes_and_its_new_code(stages: Stages, jdk: int, tmp_path: Path) -> None:
+def test_a_class_that_is_redefined_keeps_its_probes_and_its_new_code(
+    stages: Programs, jdk: int, tmp_path: Path
+) -> None:
     """This also holds before JDK 20, where the JVM forgets redefinitions of transformed classes (JDK-7124710)."""
     first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
     jvm = stages(jdk)
@@ -284,7 +280,7 @@ def test_a_class_that_is_redefined_keeps_its_probes_and_its_new_code(stages: Sta
 
 @pytest.mark.parametrize("jdk", [11, 17, 25], ids=["jdk11", "jdk17", "jdk25"])
 def test_a_class_that_is_redefined_under_two_sessions_is_woven_once_by_each(
-    stages: Stages, jdk: int, tmp_path: Path
+    stages: Programs, jdk: int, tmp_path: Path
 ) -> None:
     first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
     jvm = stages(jdk)
@@ -321,7 +317,7 @@ def changes(session: Session) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("jdk", [11, 25], ids=["jdk11", "jdk25"])
-def test_probes_that_a_redefined_class_loses_are_reported(stages: Stages, jdk: int, tmp_path: Path) -> None:
+def test_probes_that_a_redefined_class_loses_are_reported(stages: Programs, jdk: int, tmp_path: Path) -> None:
     """No reports about other sessions, or about another agent that does not change the code."""
     first, other = compiled(SOURCES) / "Subject.class", compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
     both = '@OnMethod(class="Subject", method="work") probe begun { }' + REFUSED
@@ -341,7 +337,7 @@ def test_probes_that_a_redefined_class_loses_are_reported(stages: Stages, jdk: i
         assert changes(session) == [("Subject", ""), ("Subject", "")]
 
 
-def test_a_watcher_is_told_of_a_redefinition(stages: Stages) -> None:
+def test_a_watcher_is_told_of_a_redefinition(stages: Programs) -> None:
     other = compiled([JAVA / "other" / "Subject.java"]) / "Subject.class"
     jvm = stages(17)
     with started(jvm.pid, "-e", f"{SCRIPTS[1]} {REFUSED}") as tracer:
