@@ -13,8 +13,8 @@ demo: $(VENV)/.installed
 	$(BIN)/btpy demo
 
 # A test waits almost half of its time, for JVMs and timers: three workers use two cores.
-test: $(VENV)/.installed
-	$(MAKE) --jobs 3 --output-sync=target lint artifacts collector collected
+test:
+	$(MAKE) --jobs 3 --output-sync=target lint artifacts collected
 	$(BIN)/python -m pytest -n 3 --dist loadfile --max-worker-restart 0 -q
 
 # Each worker of `make test` would compile all modules of the tests; here they are compiled once, beside the lint.
@@ -137,10 +137,11 @@ locks: .release/.installed
 
 setup: $(VENV)/.installed
 
-# The editable install compiles the agent and the demonstration shop (agent-java/hatch_build.py).
+# The editable install compiles the agent and the demonstration shop (agent-java/hatch_build.py). pip compiles no modules:
+# most are never imported, and Python compiles the others when they are.
 $(VENV)/.installed: pyproject.toml .ci/dev.lock btpy/lang/syntax/grammar.lark $(shell find agent-java examples/shop -name '*.java' -o -name '*.py') | jdk
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement .ci/dev.lock
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement .ci/dev.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
@@ -161,7 +162,7 @@ jdk:
 
 # What the tests need from the distribution: commands, and the packages that have them.
 TOOLS := mvn:maven tmux:tmux zsh:zsh fish:fish runc:runc bwrap:bubblewrap ip:iproute2 redis-server:redis-server sshd:openssh-server
-tools:
+tools: | jdk
 	@missing=$$(PATH=$$PATH:/usr/sbin; for tool in $(TOOLS); do command -v $${tool%:*} >/dev/null || echo $${tool#*:}; done); \
 	test -z "$$missing" || { $(APT) update && $(APT) install -y --no-install-recommends $$missing; }
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import jsonschema
+import pytest
 
 from btpy.lang.check.checker import check_source
 from btpy.model.carried import carried
@@ -104,10 +105,13 @@ def test_text_and_csv_of_a_recording_show_them(tmp_path: Path) -> None:
     assert [row["trace_id"] for row in rows] == [row["expected"] for row in rows]
 
 
-def test_log_records_behind_a_collector_belong_to_the_span(tmp_path: Path) -> None:
-    port = free_port()
+@pytest.mark.parametrize("through_collector", [False, pytest.param(True, marks=pytest.mark.proof)])
+def test_log_records_belong_to_the_span(tmp_path: Path, through_collector: bool) -> None:
     with backend() as receiver, ExitStack() as stack:
-        stack.enter_context(collector(tmp_path, port, f"http://127.0.0.1:{receiver.port}"))
+        port = receiver.port
+        if through_collector:
+            port = free_port()
+            stack.enter_context(collector(tmp_path, port, f"http://127.0.0.1:{receiver.port}"))
         one = stack.enter_context(program(17, "SdkSpans", SDK))
         tracer = started(stack, [str(one.pid), "-e", SCRIPT, *WITH, "-o", f"otlp://127.0.0.1:{port}"])
         one.send()

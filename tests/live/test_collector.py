@@ -1,4 +1,8 @@
-"""Exports through a real OpenTelemetry Collector, which passes on exactly the program's counts."""
+"""Exports through a real OpenTelemetry Collector, which passes on exactly the program's counts.
+
+These are proofs, because the Collector takes two minutes to build. ``test_otlp`` and ``test_export_faults``
+have the same cases with a backend that stands in this process.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,8 @@ from tests.live.test_otlp import DELTA, SCRIPT, number, started
 from tests.live.traffic import called, traffic
 from tests.output.otlp.backend import Backend, attributes, backend
 from tests.ports import free_port
+
+pytestmark = pytest.mark.proof
 
 
 def events(receiver: Backend) -> list[object]:

@@ -132,6 +132,27 @@ def test_deltas_add_up_to_the_counts_while_requests_fail() -> None:
         assert all(before[1] <= after[0] for before, after in pairwise(times))
 
 
+@pytest.mark.parametrize("environment", [{}, DELTA], ids=["cumulative", "delta"])
+def test_a_backend_that_restarts_has_every_count(environment: dict[str, str]) -> None:
+    with traffic() as one, ExitStack() as stack:
+        with backend() as first:
+            tracer = started(stack, [str(one.pid), "-e", SCRIPT, "-o", first.url], environment)
+            called(one, 211)
+            waited(lambda: sum(bool(record.event_name) for _, record in first.logs) == 211, "the first events")
+            if environment:
+                waited(lambda: sum(first.summed("btpy.n").values()) == 211, "the first deltas")
+        called(one, 101)
+        waited(lambda: any("does not take log records" in line for line in tracer.stderr), "that it is away")
+        with backend(port=first.port) as second:
+            called(one, 307)
+            assert tracer.stop() == 0
+        assert sum(bool(record.event_name) for _, record in second.logs) == 408
+        if environment:
+            assert sum(second.summed("btpy.n").values()) == 408
+        else:
+            assert number(second, "btpy.n") == 619
+
+
 def test_several_jvms_are_resources_of_their_own() -> None:
     with backend() as receiver, traffic() as one, traffic(21) as other, ExitStack() as stack:
         tracer = started(stack, [f"{one.pid},{other.pid}", "-e", SCRIPT, "-o", receiver.url])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import socket
 import ssl
 import threading
 import time
@@ -49,15 +50,16 @@ class Answer(NamedTuple):
 
 class Backend:
     """``answers``: the answers for the next requests; later requests are delivered. ``requests``: the path and the
-    headers of each request."""
+    headers of each request. ``port``: 0 for any free port."""
 
-    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self.answers: deque[Answer] = deque()
         self.requests: list[tuple[str, dict[str, str]]] = []
         self.logs: list[tuple[Resource, LogRecord]] = []
         self.spans: list[tuple[Resource, Span]] = []
         self.reports: list[tuple[Resource, Metric]] = []
         self.lock = threading.Lock()
+        self._closed = False
         backend = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -69,7 +71,7 @@ class Backend:
             def log_message(self, format: str, *args: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self.port = self._server.server_address[1]
@@ -81,6 +83,9 @@ class Backend:
         return f"otlp://127.0.0.1:{self.port}"
 
     def take(self, handler: BaseHTTPRequestHandler) -> None:
+        if self._closed:  # the server no longer listens, but a connection outlives it
+            handler.connection.shutdown(socket.SHUT_RDWR)
+            return
         body = handler.rfile.read(int(handler.headers["Content-Length"]))
         if handler.headers["Content-Encoding"] == "gzip":
             body = gzip.decompress(body)
@@ -101,6 +106,7 @@ class Backend:
                 time.sleep(answer.drip)
 
     def close(self) -> None:
+        self._closed = True
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -155,8 +161,8 @@ def plain(value: AnyValue) -> object:
 
 
 @contextmanager
-def backend(tls: ssl.SSLContext | None = None) -> Iterator[Backend]:
-    program = Backend(tls)
+def backend(tls: ssl.SSLContext | None = None, port: int = 0) -> Iterator[Backend]:
+    program = Backend(tls, port)
     try:
         yield program
     finally:
