@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from btpy.classfile import opcodes as op
@@ -50,7 +49,7 @@ class Bytecode:
         return self._starts
 
     @property
-    def targets(self) -> Sequence[int]:
+    def targets(self) -> list[int]:
         """The jump targets of each of the ``branches``. Raises ClassFileError when a target is outside of the code."""
         if self._targets is None:
             self._targets = [branch_target(self.code, at) for at in self.branches]

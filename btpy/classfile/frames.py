@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from struct import pack
 from typing import Final, NamedTuple
 
 from btpy.classfile import descriptors
@@ -40,6 +39,9 @@ _SAME_LOCALS_1_EXTENDED: Final = 247
 _SAME_EXTENDED: Final = 251
 _FULL: Final = 255
 
+_SHORT: Final = struct.Struct(">BH").pack
+_FULL_HEAD: Final = struct.Struct(">BHH").pack
+
 
 class Frame(NamedTuple):
     """The types that the verifier assumes at ``offset``."""
@@ -51,12 +53,12 @@ class Frame(NamedTuple):
 
 def object_type(class_index: int) -> bytes:
     """The type of a reference: ``class_index`` is a Class entry of the pool."""
-    return b"\x07" + class_index.to_bytes(2)
+    return b"\x07" + class_index.to_bytes(2, "big")
 
 
 def uninitialized_type(offset: int) -> bytes:
     """The type of the object from the ``new`` at ``offset``, until its constructor returns."""
-    return b"\x08" + offset.to_bytes(2)
+    return b"\x08" + offset.to_bytes(2, "big")
 
 
 def type_of(descriptor: str, pool: ConstantPool) -> bytes:
@@ -152,44 +154,42 @@ def _types(content: bytes, at: int, count: int) -> tuple[tuple[bytes, ...], int]
 
 def encode(frames: Sequence[Frame], initial: tuple[bytes, ...]) -> bytes:
     """The content of a StackMapTable. Raises ClassFileError when the offsets do not ascend."""
-    out = [len(frames).to_bytes(2)]
+    out = [len(frames).to_bytes(2, "big")]
     previous = -1
     locals_ = initial
     for frame in frames:
         delta = frame.offset - previous - 1
         if delta < 0:
             raise ClassFileError("stack map frames out of order (JVMS §4.7.4)")
-        out.append(_encoded(delta, locals_, frame))
+        out.append(_encoded(delta, locals_, frame.locals_, frame.stack))
         previous = frame.offset
         locals_ = frame.locals_
     return b"".join(out)
 
 
-def _encoded(delta: int, before: tuple[bytes, ...], frame: Frame) -> bytes:
-    locals_ = frame.locals_
-    if len(frame.stack) <= 1 and locals_ == before:
-        return _same_locals_1(delta) + frame.stack[0] if frame.stack else _same(delta)
+def _encoded(delta: int, before: tuple[bytes, ...], locals_: tuple[bytes, ...], stack: tuple[bytes, ...]) -> bytes:
+    """A frame with ``locals_`` and ``stack`` after a frame with the locals ``before``."""
+    if len(stack) <= 1 and locals_ == before:
+        return _same_locals_1(delta) + stack[0] if stack else _same(delta)
     count = len(locals_) - len(before)
-    if not frame.stack and count and -3 <= count <= 3 and locals_[: len(before)] == before[: len(locals_)]:
-        return b"".join((pack(">BH", _SAME_EXTENDED + count, delta), *locals_[len(before) :]))
-    return b"".join(
-        (
-            pack(">BHH", _FULL, delta, len(locals_)),
-            *locals_,
-            len(frame.stack).to_bytes(2),
-            *frame.stack,
-        )
-    )
+    if not stack and count and -3 <= count <= 3 and locals_[: len(before)] == before[: len(locals_)]:
+        return _SHORT(_SAME_EXTENDED + count, delta) + b"".join(locals_[len(before) :])
+    types = [_FULL_HEAD(_FULL, delta, len(locals_)), *locals_, len(stack).to_bytes(2, "big"), *stack]
+    return b"".join(types)
 
 
 def extend(frame: Frame, first: int, types: tuple[bytes, ...]) -> Frame:
     """The frame with ``types`` in the local variables from number ``first``; the local variables in between hold
     nothing.
     """
-    gap = first - slots(frame.locals_)
+    return Frame(frame.offset, _extended_locals(frame.locals_, first, types), frame.stack)
+
+
+def _extended_locals(locals_: tuple[bytes, ...], first: int, types: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    gap = first - slots(locals_)
     if gap < 0:
         raise ClassFileError("a stack map frame has more locals than max_locals (JVMS §4.7.4)")
-    return Frame(frame.offset, (*frame.locals_, *[TOP] * gap, *types), frame.stack)
+    return locals_ + (TOP,) * gap + types
 
 
 def move(frame: Frame, relocation: Relocation) -> Frame:
@@ -202,7 +202,7 @@ def move(frame: Frame, relocation: Relocation) -> Frame:
     )
 
 
-def _move_types(types: tuple[bytes, ...], instructions: Sequence[int]) -> tuple[bytes, ...]:
+def _move_types(types: tuple[bytes, ...], instructions: list[int]) -> tuple[bytes, ...]:
     for kind in types:
         if kind[0] == UNINITIALIZED:
             break
@@ -252,7 +252,7 @@ def _shift(content: bytes, relocation: Relocation) -> tuple[bytes, int]:
         elif kind < _SAME_LOCALS_1_EXTENDED:
             raise ClassFileError(f"stack map frame of the reserved type {kind} (JVMS §4.7.4)")
         else:
-            out.append(pack(">BH", kind, delta))
+            out.append(_SHORT(kind, delta))
             if kind == _FULL:
                 for _list in range(2):
                     end = _skip_types(content, at + 2, content[at] << 8 | content[at + 1])
@@ -269,14 +269,14 @@ def _shift(content: bytes, relocation: Relocation) -> tuple[bytes, int]:
 
 
 def _same(delta: int) -> bytes:
-    return bytes((delta,)) if delta < _SAME_LOCALS_1 else pack(">BH", _SAME_EXTENDED, delta)
+    return bytes((delta,)) if delta < _SAME_LOCALS_1 else _SHORT(_SAME_EXTENDED, delta)
 
 
 def _same_locals_1(delta: int) -> bytes:
     """A same_locals_1_stack_item frame up to its type."""
     if delta < _SAME_LOCALS_1:
         return bytes((_SAME_LOCALS_1 + delta,))
-    return pack(">BH", _SAME_LOCALS_1_EXTENDED, delta)
+    return _SHORT(_SAME_LOCALS_1_EXTENDED, delta)
 
 
 def _skip_types(content: bytes, at: int, count: int) -> int:
@@ -288,7 +288,7 @@ def _skip_types(content: bytes, at: int, count: int) -> int:
     return at
 
 
-def _moved(content: bytes, at: int, end: int, instructions: Sequence[int]) -> bytes:
+def _moved(content: bytes, at: int, end: int, instructions: list[int]) -> bytes:
     if content.find(UNINITIALIZED, at, end) < 0:
         return content[at:end]
     out = b""
@@ -333,7 +333,7 @@ def _extended(
     references = relocation.references
     instructions = relocation.instructions
     count = content[0] << 8 | content[1]
-    out = [(count + len(added)).to_bytes(2)]
+    out = [(count + len(added)).to_bytes(2, "big")]
     at = 2
     offset = -1
     previous = -1
@@ -353,14 +353,17 @@ def _extended(
         if (kind < _SAME_LOCALS_1 or kind == _SAME_EXTENDED) and written is not initial:
             out.append(_same(delta))
             continue
+        before = locals_
         locals_, stack, at = _changed(content, kind, at, locals_)
-        frame = extend(Frame(new, _move_types(locals_, instructions), _move_types(stack, instructions)), first, types)
-        out.append(_encoded(delta, written, frame))
-        written = frame.locals_
+        extended_locals = written
+        if locals_ is not before or written is initial:
+            extended_locals = _extended_locals(_move_types(locals_, instructions), first, types)
+        out.append(_encoded(delta, written, extended_locals, _move_types(stack, instructions)))
+        written = extended_locals
     if at != len(content):
         raise ClassFileError("the StackMapTable has bytes left over (JVMS §4.7.4)")
     for frame in added:
-        out.append(_encoded(frame.offset - previous - 1, written, frame))
+        out.append(_encoded(frame.offset - previous - 1, written, frame.locals_, frame.stack))
         written = frame.locals_
         previous = frame.offset
     return b"".join(out)
@@ -369,5 +372,6 @@ def _extended(
 def append_full(content: bytes, last: int, frame: Frame) -> bytes:
     """A StackMapTable with one more frame, written in full. ``last``: the offset of the last frame, -1 if none."""
     count = (content[0] << 8 | content[1]) + 1
-    full = pack(">BHH", _FULL, frame.offset - last - 1, len(frame.locals_))
-    return b"".join((count.to_bytes(2), content[2:], full, *frame.locals_, len(frame.stack).to_bytes(2), *frame.stack))
+    locals_, stack = frame.locals_, frame.stack
+    full = _FULL_HEAD(_FULL, frame.offset - last - 1, len(locals_))
+    return b"".join([count.to_bytes(2, "big"), content[2:], full, *locals_, len(stack).to_bytes(2, "big"), *stack])

@@ -11,7 +11,6 @@ another weaver as code of the program. The JVM ignores attributes that it does n
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
 from typing import Final
 
 from btpy.classfile.reader import Code, table_bytes, table_items
@@ -35,13 +34,13 @@ def ranges(code: Code) -> tuple[tuple[int, int], ...]:
     return ()
 
 
-def content(code: bytes, inserted: Sequence[int]) -> bytes:
+def content(code: bytes, inserted: list[int]) -> bytes:
     """The content of the attribute for ``code``; ``inserted``: start, end, start, end, …. If there are more ranges than
     the attribute can hold, the rest is omitted.
     """
-    offsets = inserted[: 2 * 65_535]
-    return _checksum(code) + table_bytes((len(offsets) // 2, *offsets))
+    count = min(len(inserted) // 2, 65_535)
+    return _checksum(code) + table_bytes([count, *inserted[: 2 * count]])
 
 
 def _checksum(code: bytes) -> bytes:
-    return zlib.crc32(code).to_bytes(4)
+    return zlib.crc32(code).to_bytes(4, "big")

@@ -50,7 +50,7 @@ def _utf8(raw: bytes) -> bytes:
     """The entry of a CONSTANT_Utf8."""
     if len(raw) > MAX_UTF8_LENGTH:
         raise ClassFileError(f"a string constant of {len(raw)} bytes: the limit is {MAX_UTF8_LENGTH} (JVMS §4.4.7)")
-    return b"\x01" + len(raw).to_bytes(2) + raw
+    return b"\x01" + len(raw).to_bytes(2, "big") + raw
 
 
 @lru_cache(maxsize=1024)
@@ -58,47 +58,24 @@ def _utf8_of(text: str) -> bytes:
     return _utf8(mutf8.encode(text))
 
 
-class _Texts(dict[int, str]):
-    """The texts of Utf8 entries of a class file by their indexes, decoded on first use. Reading a class uses a few of
-    these texts, the names of attributes, many times.
-    """
-
-    __slots__ = ("_data", "_starts")
-
-    def __init__(self, data: bytes, starts: list[int]) -> None:
-        super().__init__()
-        self._data = data
-        self._starts = starts
-
-    def __missing__(self, index: int) -> str:
-        if 0 < index < len(self._starts) - 1:
-            start, end = self._starts[index : index + 2]
-            if start < end and self._data[start] == UTF8:
-                raw = self._data[start + 3 : end]
-                text = self[index] = raw.decode() if raw.isascii() else mutf8.decode(raw)
-                return text
-        raise ClassFileError(f"constant pool entry {index} is not a text (JVMS §4.4.7)")
-
-
 class ConstantPool:
     """A pool that can grow.  ``ConstantPool()`` is empty; :meth:`parse` reads a pool.
 
-    ``count`` is ``constant_pool_count``: one more than the highest index.  ``texts``: a mapping of the texts of the
-    Utf8 entries of the class file, which raises like ``text_at``.  Methods that add return the index of the entry and
-    raise PoolOverflowError when there is no room; methods named ``…_at`` read, and raise ClassFileError when the index
-    is out of range or the entry is of another kind.
+    ``count`` is ``constant_pool_count``: one more than the highest index.  Methods that add return the index of the
+    entry and raise PoolOverflowError when there is no room; methods named ``…_at`` read, and raise ClassFileError when
+    the index is out of range or the entry is of another kind.
     """
 
-    __slots__ = ("_added", "_data", "_indexes", "_named", "_parsed_count", "_starts", "count", "texts")
+    __slots__ = ("_added", "_data", "_indexes", "_named", "_parsed_count", "_starts", "_texts", "count")
 
     def __init__(self) -> None:
         self._data = b""
         self._starts = [0, 0]  # where each entry starts; the unusable slots (0, after long and double) have no bytes
         self._parsed_count = 1
         self._added: list[bytes] = []
-        self._indexes: dict[bytes, int] = {}  # cached texts of entries
+        self._indexes: dict[bytes, int] = {}  # cached indexes of entries
         self._named: dict[str | int | MemberKey, int] = {}  # cached indexes of classes, integers and members
-        self.texts = _Texts(b"", [0, 0])
+        self._texts: dict[int, str] = {}  # cached texts of entries of the class file, such as names of attributes
         self.count = 1
 
     @staticmethod
@@ -110,21 +87,22 @@ class ConstantPool:
         count = data[offset] << 8 | data[offset + 1]
         at = offset + 2
         starts = [at, at]
-        append = starts.append
-        indexes = iter(range(1, count))
+        index = 1
         try:
-            for index in indexes:
+            while index < count:
                 tag = data[at]
                 if tag == UTF8:
                     at += 3 + (data[at + 1] << 8 | data[at + 2])
-                elif size := sizes[tag]:
+                else:
+                    size = sizes[tag]
+                    if not size:
+                        raise ClassFileError(f"constant pool entry {index} has the unknown tag {tag} (JVMS §4.4)")
                     at += size
                     if size == _WIDE_SIZE:
-                        append(at)
-                        next(indexes, None)
-                else:
-                    raise ClassFileError(f"constant pool entry {index} has the unknown tag {tag} (JVMS §4.4)")
-                append(at)
+                        starts.append(at)
+                        index += 1
+                starts.append(at)
+                index += 1
         except IndexError:
             raise ClassFileError("the class file ends inside its constant pool (JVMS §4.4)") from None
         count = max(count, 1)
@@ -134,7 +112,6 @@ class ConstantPool:
         pool._data = data
         pool._starts = starts
         pool._parsed_count = pool.count = count
-        pool.texts = _Texts(data, starts)
         return pool, at
 
     def growable_copy(self) -> ConstantPool:
@@ -143,7 +120,7 @@ class ConstantPool:
         pool._data = self._data
         pool._starts = self._starts
         pool._parsed_count = self._parsed_count
-        pool.texts = self.texts
+        pool._texts = self._texts
         pool._added = self._added.copy()
         pool._indexes = self._indexes.copy()
         pool.count = self.count
@@ -159,12 +136,12 @@ class ConstantPool:
         index = self._named.get(internal_name)
         if index is None:
             name = self.utf8(internal_name)
-            index = self._named[internal_name] = self._add(b"\x07" + name.to_bytes(2), name)
+            index = self._named[internal_name] = self._add(b"\x07" + name.to_bytes(2, "big"), name)
         return index
 
     def string(self, value: str) -> int:
         text = self.utf8(value)
-        return self._add(b"\x08" + text.to_bytes(2), text)
+        return self._add(b"\x08" + text.to_bytes(2, "big"), text)
 
     def integer(self, value: int) -> int:
         index = self._named.get(value)
@@ -270,14 +247,20 @@ class ConstantPool:
     def utf8_at(self, index: int) -> bytes:
         """The modified UTF-8 of a Utf8 entry."""
         if 0 < index < self._parsed_count:
-            start, end = self._starts[index : index + 2]
+            start = self._starts[index]
+            end = self._starts[index + 1]
             if start < end and self._data[start] == UTF8:
                 return self._data[start + 3 : end]
         return self._entry(index, UTF8)[3:]
 
     def text_at(self, index: int) -> str:
         """The text of a Utf8 entry."""
-        return self.texts[index] if index < self._parsed_count else mutf8.decode(self.utf8_at(index))
+        text = self._texts.get(index)
+        if text is None:
+            text = mutf8.decode(self.utf8_at(index))
+            if index < self._parsed_count:
+                self._texts[index] = text
+        return text
 
     def class_at(self, index: int) -> str:
         """The internal name, or array descriptor, of a Class entry."""
@@ -340,4 +323,4 @@ class ConstantPool:
         """``constant_pool_count`` and the entries."""
         starts = self._starts
         old = self._data[starts[0] : starts[-1]]
-        return b"".join((self.count.to_bytes(2), old, *self._added))
+        return b"".join((self.count.to_bytes(2, "big"), old, *self._added))

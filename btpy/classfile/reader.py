@@ -44,8 +44,9 @@ def _bounded(read: Callable[_P, _R]) -> Callable[_P, _R]:
     return reading
 
 
-_ATTRIBUTE: Final = struct.Struct(">HI").unpack_from
-_MEMBER: Final = struct.Struct(">HHHH").unpack_from
+_ATTRIBUTE: Final[Callable[[bytes, int], tuple[int, int]]] = struct.Struct(">HI").unpack_from
+_MEMBER: Final[Callable[[bytes, int], tuple[int, int, int]]] = struct.Struct(">HHH").unpack_from
+_CODE: Final[Callable[[bytes, int], tuple[int, int, int]]] = struct.Struct(">HHI").unpack_from
 
 
 class Attribute:
@@ -263,14 +264,11 @@ def _parse(data: bytes) -> ClassFile:
 def _members(data: bytes, at: int, pool: ConstantPool) -> tuple[tuple[Member, ...], int]:
     count = data[at] << 8 | data[at + 1]
     at += 2
-    texts = pool.texts
     members = []
     for _ in range(count):
-        access_flags, name, descriptor, attributes = _MEMBER(data, at)
-        members.append(Member(data, at, access_flags, texts[name], texts[descriptor], pool))
-        at += 8
-        for _ in range(attributes):
-            at += 6 + int.from_bytes(data[at + 2 : at + 6])
+        access_flags, name, descriptor = _MEMBER(data, at)
+        members.append(Member(data, at, access_flags, pool.text_at(name), pool.text_at(descriptor), pool))
+        at = _after_attributes(data, at + 6)
     return tuple(members), at
 
 
@@ -279,10 +277,16 @@ def _after_members(data: bytes, at: int) -> int:
     count = data[at] << 8 | data[at + 1]
     at += 2
     for _ in range(count):
-        attributes = data[at + 6] << 8 | data[at + 7]
-        at += 8
-        for _ in range(attributes):
-            at += 6 + int.from_bytes(data[at + 2 : at + 6])
+        at = _after_attributes(data, at + 6)
+    return at
+
+
+def _after_attributes(data: bytes, at: int) -> int:
+    """The offset after the attributes table at ``at``."""
+    count = data[at] << 8 | data[at + 1]
+    at += 2
+    for _ in range(count):
+        at += 6 + (data[at + 2] << 24 | data[at + 3] << 16 | data[at + 4] << 8 | data[at + 5])
     return at
 
 
@@ -290,21 +294,22 @@ def _attributes(data: bytes, at: int, end: int, pool: ConstantPool) -> tuple[tup
     """The attributes table at ``at`` and the offset after it."""
     count = data[at] << 8 | data[at + 1]
     at += 2
-    texts = pool.texts
     attributes: list[Attribute] = []
     for _ in range(count):
         name, length = _ATTRIBUTE(data, at)
         at += 6 + length
         if at > end:
             raise ClassFileError("an attribute passes the end of its structure (JVMS §4.7)")
-        attributes.append(Attribute(texts[name], data, at - length, at))
+        attributes.append(Attribute(pool.text_at(name), data, at - length, at))
     return tuple(attributes), at
 
 
 @_bounded
 def _code(attribute: Attribute, pool: ConstantPool) -> Code:
-    data, at, end = attribute.data, attribute.start, attribute.end
-    max_stack, max_locals, length = unpack_from(">HHI", data, at)
+    data = attribute.data
+    at = attribute.start
+    end = attribute.end
+    max_stack, max_locals, length = _CODE(data, at)
     at += 8
     code = data[at : at + length]
     at += length
@@ -338,7 +343,7 @@ def table_items(content: bytes, width: int) -> list[int]:
     return items
 
 
-def table_bytes(items: Sequence[int]) -> bytes:
+def table_bytes(items: list[int]) -> bytes:
     """The inverse of :func:`table_items`. Raises struct.error when an item needs more than two bytes."""
     return _u2s(len(items)).pack(*items)
 

@@ -18,7 +18,7 @@ repeats until no jump has to grow.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from struct import pack_into
 from typing import Final
 
@@ -64,13 +64,13 @@ class Relocation:
         return self.instructions[-1] + beyond if beyond > 0 else self.instructions[offset]
 
 
-def relocate(bytecode: Bytecode, falls: Mapping[int, bytes], always: Mapping[int, bytes]) -> Relocation:
+def relocate(bytecode: Bytecode, falls: dict[int, bytes], always: dict[int, bytes]) -> Relocation:
     """Inserts code. Keys are offsets of instructions. Raises ClassFileError when a jump of the old code leaves it."""
     code = bytecode.code
     widened: set[int] = set()
     while True:
-        out, references, instructions, inserted = _laid_out(bytecode, falls, always, widened)
-        if len(out) <= REACH:
+        new, references, instructions, inserted = _laid_out(bytecode, falls, always, widened)
+        if len(new) <= REACH:
             break
         grown = {
             at
@@ -83,14 +83,14 @@ def relocate(bytecode: Bytecode, falls: Mapping[int, bytes], always: Mapping[int
             break
         widened |= grown
     if bytecode.branches or bytecode.switches:
-        _aim(out, bytecode, widened, references, instructions)
+        new = _aimed(new, bytecode, widened, references, instructions)
     new_targets = sorted(at + 3 for at in widened if code[at] not in (op.GOTO, op.JSR)) if widened else ()
-    return Relocation(bytes(out), references, instructions, tuple(new_targets), inserted)
+    return Relocation(new, references, instructions, tuple(new_targets), inserted)
 
 
 def _laid_out(
-    bytecode: Bytecode, falls: Mapping[int, bytes], always: Mapping[int, bytes], widened: set[int]
-) -> tuple[bytearray, list[int], list[int], list[int]]:
+    bytecode: Bytecode, falls: dict[int, bytes], always: dict[int, bytes], widened: set[int]
+) -> tuple[bytes, list[int], list[int], list[int]]:
     """The new code with unchanged jumps, ``references``, ``instructions`` and ``inserted``."""
     code = bytecode.code
     growing: dict[int, int] = {}  # offset after an instruction that may change size → the instruction
@@ -98,7 +98,7 @@ def _laid_out(
         growing[switch_table(code, at).end] = at
     for at in widened:
         growing[at + 3] = at
-    out = bytearray()
+    pieces: list[bytes] = []
     instructions: list[int] = []
     inserted: list[int] = []
     last = position = 0
@@ -106,26 +106,33 @@ def _laid_out(
         instructions += _range(position, position + point - last)
         grower = growing.get(point) if growing else None
         if grower is None:
-            out += code[last:point]
+            pieces.append(code[last:point])
+            position += point - last
         else:
             # The piece ends with the instruction that grows, because no point is inside an instruction.
-            out += code[last:grower]
-            out += _widened(code[grower]) if grower in widened else _aligned(code[grower:point], grower, len(out))
+            pieces.append(code[last:grower])
+            position += grower - last
+            larger = _widened(code[grower]) if grower in widened else _aligned(code[grower:point], grower, position)
+            pieces.append(larger)
+            position += len(larger)
         last = point
-        position = len(out)
-        block = falls.get(point, b"") + always.get(point, b"")
-        if block:
-            out += block
-            inserted += (position, len(out))
-            position = len(out)
+        start = position
+        for blocks in (falls, always):
+            block = blocks.get(point)
+            if block:
+                pieces.append(block)
+                position += len(block)
+        if start < position:
+            inserted.append(start)
+            inserted.append(position)
     instructions += _range(position, position + len(code) - last + 1)
-    out += code[last:]
+    pieces.append(code[last:])
     references = instructions
     if always:
         references = instructions.copy()
         for point, block in always.items():
             references[point] -= len(block)
-    return out, references, instructions, inserted
+    return b"".join(pieces), references, instructions, inserted
 
 
 _known_numbers: list[int] = []  # 0, 1, 2, …
@@ -152,9 +159,10 @@ def _aligned(switch: bytes, old: int, new: int) -> bytes:
     return switch[:1] + bytes(_padding(new)) + switch[1 + _padding(old) :]
 
 
-def _aim(out: bytearray, bytecode: Bytecode, widened: set[int], references: list[int], instructions: list[int]) -> None:
-    """Writes the targets of the jumps."""
+def _aimed(new: bytes, bytecode: Bytecode, widened: set[int], references: list[int], instructions: list[int]) -> bytes:
+    """The new code with the targets of the jumps."""
     code = bytecode.code
+    out = bytearray(new)
     for at, target in zip(bytecode.branches, bytecode.targets, strict=True):
         instruction = instructions[at]
         distance = references[target] - instruction
@@ -172,6 +180,7 @@ def _aim(out: bytearray, bytecode: Bytecode, widened: set[int], references: list
         growth = instruction + _padding(instruction) - at - _padding(at)
         for place, target in zip(switch_table(code, at).places(), switch_targets(code, at), strict=True):
             pack_into(">i", out, place + growth, references[target] - instruction)
+    return bytes(out)
 
 
 def _padding(at: int) -> int:

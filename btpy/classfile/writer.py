@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import starmap
 from struct import Struct
 from typing import Final
@@ -19,16 +19,17 @@ def code_attribute(
     max_stack: int,
     max_locals: int,
     code: bytes,
-    exceptions: Sequence[ExceptionHandler],
-    attributes: Sequence[tuple[int, bytes]],
+    exceptions: list[ExceptionHandler],
+    attributes: list[tuple[int, bytes]],
 ) -> bytes:
     """The content of a Code attribute (JVMS §4.7.3). ``attributes``: name index and content of each."""
-    out = [_CODE(max_stack, max_locals, len(code)), code, len(exceptions).to_bytes(2)]
+    out = [_CODE(max_stack, max_locals, len(code)), code, len(exceptions).to_bytes(2, "big")]
     if exceptions:
         out += starmap(_EXCEPTION_HANDLER, exceptions)
-    out.append(len(attributes).to_bytes(2))
+    out.append(len(attributes).to_bytes(2, "big"))
     for name, content in attributes:
-        out += (_ATTRIBUTE(name, len(content)), content)
+        out.append(_ATTRIBUTE(name, len(content)))
+        out.append(content)
     return b"".join(out)
 
 
@@ -41,7 +42,7 @@ def with_code(file: ClassFile, pool: ConstantPool, replacements: Iterable[tuple[
     out = [data[:8], pool.to_bytes()]
     last = file.pool_end
     for attribute, content in replacements:
-        out += (data[last : attribute.start - 4], len(content).to_bytes(4), content)
+        out += (data[last : attribute.start - 4], len(content).to_bytes(4, "big"), content)
         last = attribute.end
     out.append(data[last:])
     return b"".join(out)

@@ -57,28 +57,27 @@ def ends_of(
 
     Raises ValueError if the plan asks for an input that the place does not have.
     """
-    parameters, result = _used(advice, locals_, inside)
-    part = _part(descriptor, parameters, result)
+    part = _used_part(advice, locals_, inside, descriptor)
     return _shared(advice, locals_, inside, part, static, constructor, max_locals, class_name)
 
 
-@lru_cache(maxsize=1024)
-def _used(advice: tuple[Advice, ...], locals_: tuple[FrameLocal, ...], inside: frozenset[Operand]) -> tuple[int, bool]:
-    """The number of parameters up to the last one that the code uses, and whether it uses the result."""
+@lru_cache(maxsize=8192)
+def _used_part(
+    advice: tuple[Advice, ...], locals_: tuple[FrameLocal, ...], inside: frozenset[Operand], descriptor: str
+) -> str:
+    """The part of a method descriptor that the code uses, erased: the parameters up to the last one that it uses, and
+    the result if it uses it. A shorter part lets more methods share a block.
+    """
     operands = [operand for call in advice for operand in call.operands]
     operands += [operand for local in locals_ for operand in local.operands]
     operands += inside
     indexes = [operand.number for operand in operands if operand.kind is OperandKind.ARGUMENT]
-    return max(indexes, default=-1) + 1, any(operand.kind is OperandKind.RESULT for operand in operands)
-
-
-@lru_cache(maxsize=8192)
-def _part(descriptor: str, parameters: int, result: bool) -> str:
-    """The relevant part of a method descriptor, erased. A shorter part lets more methods share a block."""
-    if not parameters and not result:
+    count = max(indexes, default=-1) + 1
+    wants_result = any(operand.kind is OperandKind.RESULT for operand in operands)
+    if not count and not wants_result:
         return "()V"
-    parameter_types, returned = descriptors.parse(descriptors.erase_all(descriptor))
-    return f"({''.join(parameter_types[:parameters])}){returned if result else 'V'}"
+    parameters, result = descriptors.parse(descriptors.erase_all(descriptor))
+    return f"({''.join(parameters[:count])}){result if wants_result else 'V'}"
 
 
 @lru_cache(maxsize=4096)

@@ -221,7 +221,7 @@ class Constant:
         key = self.key
         if isinstance(key, str):
             return _load_constant(pool.class_(key))
-        return self.opcode + pool.member(key).to_bytes(2)
+        return self.opcode + pool.member(key).to_bytes(2, "big")
 
 
 _LDC: Final = bytes((op.LDC,))
@@ -234,7 +234,7 @@ _SITE_DEPTH: Final = 2  # two slots, for the base and the offset
 def _site(number: int, pool: ConstantPool) -> bytes:
     """Pushes the number of a site. 32,768 sites share one constant, so sites cannot fill the constant pool."""
     offset = number & 0x7FFF
-    small = _SIPUSH + offset.to_bytes(2) if offset > 127 else _small(offset)
+    small = _SIPUSH + offset.to_bytes(2, "big") if offset > 127 else _small(offset)
     if offset == number:
         return small
     base = _load_constant(pool.integer(number - offset))

@@ -41,7 +41,6 @@ the method to C2, because C1 accepts no handler that covers itself and contains 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from btpy.classfile import descriptors, frames, inserted, tables, typeflow
@@ -286,7 +285,7 @@ class _MethodWeaver:
             self._before[at] = before
             self._variables.reuse(mark)
 
-    def _simple_block(self, point: Point, advices: Sequence[Advice], line: int, inputs: Bindings) -> bytes:
+    def _simple_block(self, point: Point, advices: list[Advice], line: int, inputs: Bindings) -> bytes:
         """The block at the start of a line or of an exception handler."""
         if not advices:
             return b""
@@ -305,7 +304,7 @@ class _MethodWeaver:
         return self._block(block, self._code.max_stack)
 
     def _around(
-        self, at: int, advices: Sequence[Advice], line: int, bindings: Bindings, state: typeflow.State | None
+        self, at: int, advices: list[Advice], line: int, bindings: Bindings, state: typeflow.State | None
     ) -> bytes:
         """Stores the code after the instruction and for its exceptions. Returns the code before it."""
         operation = operation_at(self._code.code, at, self._pool)
@@ -463,7 +462,7 @@ class _MethodWeaver:
             self._max_stack = depth + block.max_depth
         return block.assembled(self._pool, first_site, self._first_site)
 
-    def _covered(self, exits: Sequence[int], relocation: Relocation) -> list[tuple[int, int]]:
+    def _covered(self, exits: list[int], relocation: Relocation) -> list[tuple[int, int]]:
         """The new ranges of the handler."""
         code_range = ((0, len(self._code.code)),)
         ranges = code_range if self._initialization is None else self._initialization.ranges
@@ -485,7 +484,7 @@ class _MethodWeaver:
             offsets += (len(relocation.code), len(code))
         return inserted.content(code, offsets)
 
-    def _attributes(self, relocation: Relocation, handlers: Sequence[_Handler]) -> list[tuple[int, bytes]]:
+    def _attributes(self, relocation: Relocation, handlers: list[_Handler]) -> list[tuple[int, bytes]]:
         out = []
         lined = False
         mapped = False
@@ -546,7 +545,7 @@ class _MethodWeaver:
             frame = frames.extend(frame, tail.held[0].slot, local_types)
         return frame
 
-    def _stack_map(self, content: bytes, relocation: Relocation, handlers: Sequence[_Handler]) -> bytes:
+    def _stack_map(self, content: bytes, relocation: Relocation, handlers: list[_Handler]) -> bytes:
         saved_types = self._kept_types()
         if not saved_types and not relocation.new_targets:
             shifted, last = frames.shift(content, relocation)
@@ -569,7 +568,7 @@ class _MethodWeaver:
         return frames.encode(new, initial)
 
 
-def _with_frames(content: bytes, last: int, handlers: Sequence[_Handler]) -> bytes:
+def _with_frames(content: bytes, last: int, handlers: list[_Handler]) -> bytes:
     """A StackMapTable with the frames of the handlers; ``last``: the offset of its last frame, -1 if none."""
     for handler in handlers:
         content = frames.append_full(content, last, handler.frame)
@@ -577,7 +576,7 @@ def _with_frames(content: bytes, last: int, handlers: Sequence[_Handler]) -> byt
     return content
 
 
-def _ranges(handlers: Sequence[_Handler], end: int) -> list[tuple[int, int]]:
+def _ranges(handlers: list[_Handler], end: int) -> list[tuple[int, int]]:
     """The range of each handler: it ends where the next one begins, and the last one ends at ``end``."""
     starts = [handler.at for handler in handlers]
     return list(zip(starts, [*starts[1:], end], strict=True)) if starts else []

@@ -251,7 +251,7 @@ def test_an_inserted_attribute_of_other_code_is_ignored() -> None:
     for said_of, believed in ((bytes((op.NOP, op.NOP, op.RETURN)), False), (bytes((op.NOP, op.RETURN)), True)):
         builder = ClassBuilder("Changed")
         code = builder.method(ACC_PUBLIC | ACC_STATIC, "run", "()V")
-        code.attribute(inserted.NAME, inserted.content(said_of, ranges))
+        code.attribute(inserted.NAME, inserted.content(said_of, list(ranges)))
         code.op(op.NOP)
         code.op(op.RETURN)
         (method,) = ClassFile.parse(builder.to_bytes()).methods
