@@ -269,13 +269,13 @@ def _shift(content: bytes, relocation: Relocation) -> tuple[bytes, int]:
 
 
 def _same(delta: int) -> bytes:
-    return bytes((delta,)) if delta < _SAME_LOCALS_1 else _SHORT(_SAME_EXTENDED, delta)
+    return delta.to_bytes(1, "big") if delta < _SAME_LOCALS_1 else _SHORT(_SAME_EXTENDED, delta)
 
 
 def _same_locals_1(delta: int) -> bytes:
     """A same_locals_1_stack_item frame up to its type."""
     if delta < _SAME_LOCALS_1:
-        return bytes((_SAME_LOCALS_1 + delta,))
+        return (_SAME_LOCALS_1 + delta).to_bytes(1, "big")
     return _SHORT(_SAME_LOCALS_1_EXTENDED, delta)
 
 
@@ -289,8 +289,9 @@ def _skip_types(content: bytes, at: int, count: int) -> int:
 
 
 def _moved(content: bytes, at: int, end: int, instructions: list[int]) -> bytes:
-    if content.find(UNINITIALIZED, at, end) < 0:
-        return content[at:end]
+    types = content[at:end]
+    if UNINITIALIZED not in types:
+        return types
     out = b""
     while at < end:
         if content[at] < OBJECT:

@@ -158,8 +158,11 @@ class ConstantPool:
     def double(self, value: float) -> int:
         return self._add(struct.pack(">Bd", DOUBLE, value))
 
-    def name_and_type(self, name: str, descriptor: str) -> int:
-        return self._pair(NAME_AND_TYPE, self.utf8(name), self.utf8(descriptor))
+    def name_and_type(self, name: str, descriptor: str, search: bool = True) -> int:
+        """``search``: whether to use equal texts of the class file."""
+        name_index = self._add(_utf8_of(name), search=search)
+        descriptor_index = self._add(_utf8_of(descriptor), search=search)
+        return self._pair(NAME_AND_TYPE, name_index, descriptor_index)
 
     def fieldref(self, owner: str, name: str, descriptor: str) -> int:
         return self.member((FIELDREF, owner, name, descriptor))
@@ -175,19 +178,23 @@ class ConstantPool:
         index = self._named.get(key)
         if index is None:
             tag, owner, name, descriptor = key
-            index = self._named[key] = self._pair(tag, self.class_(owner), self.name_and_type(name, descriptor))
+            class_index = self.class_(owner)
+            # A class file that does not mention the class seldom has the two texts, and a search takes time.
+            name_and_type = self.name_and_type(name, descriptor, search=class_index < self._parsed_count)
+            index = self._named[key] = self._pair(tag, class_index, name_and_type)
         return index
 
     def _pair(self, tag: int, one: int, other: int) -> int:
         return self._add(struct.pack(">BHH", tag, one, other), one if one > other else other)
 
-    def _add(self, entry: bytes, refers_to: int = 0) -> int:
-        """``refers_to``: the highest index in the entry."""
+    def _add(self, entry: bytes, refers_to: int = 0, search: bool = True) -> int:
+        """``refers_to``: the highest index in the entry. ``search``: whether to use an equal entry of the class
+        file."""
         index = self._indexes.get(entry)
         if index is not None:
             return index
         # An entry that refers to a new entry is new.
-        index = self._parsed_index(entry) if refers_to < self._parsed_count > 1 else 0
+        index = self._parsed_index(entry) if search and refers_to < self._parsed_count > 1 else 0
         if not index:
             index = self.count
             wide = entry[0] in (LONG, DOUBLE)

@@ -337,7 +337,7 @@ def table_items(content: bytes, width: int) -> list[int]:
     """The ``u2`` items of a table with ``width`` items in each row. The first item is the number of rows (JVMS §4.7.12
     and others). Raises ClassFileError if the length of the table does not match this number.
     """
-    items: list[int] = list(_u2s(len(content) >> 1).unpack_from(content))
+    items: list[int] = list(_unpacker(len(content) >> 1)(content))
     if not items or len(content) != 2 + 2 * width * items[0]:
         raise ClassFileError("a table ends too early or has bytes left over (JVMS §4.7)")
     return items
@@ -345,12 +345,17 @@ def table_items(content: bytes, width: int) -> list[int]:
 
 def table_bytes(items: list[int]) -> bytes:
     """The inverse of :func:`table_items`. Raises struct.error when an item needs more than two bytes."""
-    return _u2s(len(items)).pack(*items)
+    return _packer(len(items))(*items)
 
 
 @lru_cache(maxsize=512)
-def _u2s(count: int) -> struct.Struct:
-    return struct.Struct(f">{count}H")
+def _packer(count: int) -> Callable[..., bytes]:
+    return struct.Struct(f">{count}H").pack
+
+
+@lru_cache(maxsize=512)
+def _unpacker(count: int) -> Callable[[bytes], tuple[int, ...]]:
+    return struct.Struct(f">{count}H").unpack_from
 
 
 def _lines(attributes: Sequence[Attribute]) -> tuple[list[int], list[int]]:

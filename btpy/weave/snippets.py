@@ -234,16 +234,15 @@ _SITE_DEPTH: Final = 2  # two slots, for the base and the offset
 def _site(number: int, pool: ConstantPool) -> bytes:
     """Pushes the number of a site. 32,768 sites share one constant, so sites cannot fill the constant pool."""
     offset = number & 0x7FFF
-    small = _SIPUSH + offset.to_bytes(2, "big") if offset > 127 else _small(offset)
+    small = _SIPUSH + offset.to_bytes(2, "big") if offset > 127 else _SMALL[offset]
     if offset == number:
         return small
     base = _load_constant(pool.integer(number - offset))
     return base + small + _IADD if offset else base
 
 
-def _small(value: int) -> bytes:
-    """Pushes an ``int`` of 7 bits."""
-    return bytes((op.ICONST_0 + value,)) if value <= 5 else bytes((op.BIPUSH, value))
+#: Push each ``int`` of 7 bits.
+_SMALL: Final = [bytes((op.ICONST_0 + value,)) if value <= 5 else bytes((op.BIPUSH, value)) for value in range(128)]
 
 
 def _load_constant(index: int) -> bytes:
