@@ -1,13 +1,14 @@
 """The speed of btpy in reading and weaving class files, compared with ASM and java.lang.classfile. For RESULTS.md.
 
-    python benchmarks/weaving.py [--quick] [--stdout]
+    python benchmarks/weaving.py [--quick] [--stdout] [--compiled] [members] [instructions] [called] [timed]
 
 All tools weave the same advice into the same classes, chosen at random from java.base of JDK 17 and a server's jar.
 Each measured program is a new process, and only one runs at a time. The benchmark measures the time of each program
 from its start to its end, and the time of its pass over the classes. btpy weaves in one process, and in as many as
 there are cores, as `btpy weave` does. btpy that mypyc has compiled is also measured, if `make compiled` has made that
 wheel before. ASM also keeps running, to show its speed when it is warm. The benchmark needs Maven. It leaves out
-java.lang.classfile if there is no compiler of JDK 24 or later.
+java.lang.classfile if there is no compiler of JDK 24 or later. With ``--compiled`` it measures only btpy, btpy that
+mypyc has compiled, and ASM.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ JAVA = ROOT / "benchmarks" / "java" / "weaving"
 ASM = ("org.ow2.asm:asm:9.9", "org.ow2.asm:asm-commons:9.9", "org.ow2.asm:asm-tree:9.9")
 _SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 BTPY = "btpy"
+COMPILED_BTPY = "btpy, compiled"
 PLAIN_ASM = "ASM"
 
 TASKS = {
@@ -114,7 +116,7 @@ def contenders(server: Path, scratch: Path) -> Iterator[Contender]:
     yield Contender(BTPY, (*program, "1"), {"PYTHONPATH": str(ROOT)})
     compiled_btpy = wheel.unpacked(scratch)
     if compiled_btpy is not None:
-        yield Contender("btpy, compiled", (*program, "1"), {"PYTHONPATH": str(compiled_btpy)})
+        yield Contender(COMPILED_BTPY, (*program, "1"), {"PYTHONPATH": str(compiled_btpy)})
     cores = parallel.cores()
     if cores > 1:
         yield Contender(f"btpy, {cores} processes", (*program, str(cores)), {"PYTHONPATH": str(ROOT)}, reads=False)
@@ -159,16 +161,17 @@ def all_classes(server: Path) -> list[bytes]:
     return classes
 
 
-def measure(effort: Effort, scratch: Path) -> str:
+def measure(effort: Effort, tasks: Sequence[str], names: Sequence[str] | None, scratch: Path) -> str:
+    """``names``: the tools that take part; None: all."""
     server = maven.artifact(maven.WIREMOCK)
     classes = all_classes(server)
     corpora = {}
     for size in effort.sizes:
         corpora[size] = scratch / str(size)
         corpora[size].write_bytes(b"".join(len(class_).to_bytes(4) + class_ for class_ in classes[:size]))
-    field = list(contenders(server, scratch))
+    field = [weaver for weaver in contenders(server, scratch) if names is None or weaver.name in names]
     lines = []
-    for task, meaning in TASKS.items():
+    for task in tasks:
         taking_part = [weaver for weaver in field if weaver.reads or task in ("called", "timed")]
         runs: dict[tuple[str, int], list[Run]] = {(weaver.name, size): [] for size in corpora for weaver in taking_part}
         for weaver in taking_part:
@@ -181,7 +184,7 @@ def measure(effort: Effort, scratch: Path) -> str:
         warm_size = min(2_000, max(effort.sizes))
         asm = next(weaver for weaver in field if weaver.name == PLAIN_ASM)
         warm = run(asm, corpora[warm_size], task, effort.passes)
-        lines += table(task, meaning, effort, taking_part, runs, warm_size, warm)
+        lines += table(task, TASKS[task], effort, taking_part, runs, warm_size, warm)
     return "\n".join(lines)
 
 
@@ -228,10 +231,10 @@ def table(
     return lines
 
 
-def report(effort: Effort, command: str) -> str:
+def report(effort: Effort, tasks: Sequence[str], names: Sequence[str] | None, command: str) -> str:
     scratch = Path(tempfile.mkdtemp(prefix="btpy-weaving-"))
     try:
-        text = measure(effort, scratch)
+        text = measure(effort, tasks, names, scratch)
     finally:
         shutil.rmtree(scratch)
     return "\n".join(
@@ -251,9 +254,13 @@ def report(effort: Effort, command: str) -> str:
 
 
 def main() -> None:
-    arguments = commandline.options(__doc__, jdk=False).parse_args()
-    text = report(QUICK if arguments.quick else THOROUGH, commandline.repeated())
-    results.publish(TITLE, text, stdout=arguments.stdout)
+    options = commandline.options(__doc__, jdk=False)
+    options.add_argument("--compiled", action="store_true", help="only btpy, the wheel of `make compiled`, and ASM")
+    commandline.add_parts(options, tuple(TASKS))
+    arguments = options.parse_args()
+    names = (BTPY, COMPILED_BTPY, PLAIN_ASM) if arguments.compiled else None
+    text = report(QUICK if arguments.quick else THOROUGH, arguments.parts, names, commandline.repeated())
+    results.publish(f"{TITLE}, compiled" if arguments.compiled else TITLE, text, stdout=arguments.stdout)
 
 
 if __name__ == "__main__":
