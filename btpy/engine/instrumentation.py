@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from itertools import groupby
+from operator import attrgetter
 
 from btpy import timeline
 from btpy.classfile import mutf8
@@ -498,7 +499,7 @@ def _method_sites(sites: Iterable[Site]) -> tuple[MethodSites, ...]:
                 for site in group
             ),
         )
-        for (method, descriptor), group in groupby(sites, key=lambda site: (site.method, site.descriptor))
+        for (method, descriptor), group in groupby(sites, key=attrgetter("method", "descriptor"))
     )
 
 

@@ -152,17 +152,19 @@ class MethodPattern:
             pattern = self.text[1:] if "." in self.text else f"**.{self.text[1:]}"
             expression = re.compile(glob_regex(pattern))
             return any(expression.fullmatch(annotation) for annotation in annotations)
-        if self.is_exact:
-            return name == self.text
-        return _method_regex(self.text).fullmatch(name) is not None
+        regex = _method_regex(self.text)
+        return name == self.text if regex is None else regex.fullmatch(name) is not None
 
     @property
     def is_exact(self) -> bool:
-        return not (is_regex(self.text) or self.text.startswith("@") or "*" in self.text or "?" in self.text)
+        return not self.text.startswith("@") and _method_regex(self.text) is None
 
 
 @lru_cache(maxsize=1024)
-def _method_regex(text: str) -> re.Pattern[str]:
+def _method_regex(text: str) -> re.Pattern[str] | None:
+    """The expression of a glob or ``/regex/``; None for a name."""
+    if not is_regex(text) and "*" not in text and "?" not in text:
+        return None
     if is_regex(text):
         _check_regex(text[1:-1])
         return re.compile(text[1:-1])

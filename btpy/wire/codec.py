@@ -110,7 +110,7 @@ def _enumeration(kind: type[IntEnum] | type[NumberedWord]) -> Layout:
     """If several words have one number, that number is read as the first of them."""
     words: list[Any] = list(kind)
     numbers = {word: getattr(word, "number", word.value) for word in words}
-    by_number = {numbers[word]: word for word in reversed(words)}
+    by_number = {numbers[word]: word for word in words[::-1]}
 
     def append(out: bytearray, value: Any) -> None:
         out.append(numbers[value])
@@ -181,7 +181,9 @@ def _text() -> Layout:
     counted = _counted()
 
     def append(out: bytearray, value: str) -> None:
-        counted.append(out, value.encode("utf-8", "surrogatepass"))
+        raw = value.encode("utf-8", "surrogatepass") if value else b""  # two texts of most sites are empty
+        out += _COUNT.pack(len(raw))
+        out += raw
 
     def read(data: bytes, at: int) -> tuple[str, int]:
         raw, end = counted.read(data, at)

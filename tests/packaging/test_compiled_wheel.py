@@ -15,7 +15,7 @@ from tests.live.scripts import counted
 from tests.maven import WIREMOCK, artifact
 
 ROOT = Path(__file__).parents[2]
-COMPILED = ("classfile", "weave", "plan", "events")
+COMPILED = ("classfile", "weave", "plan", "events", "wire")
 
 pytestmark = pytest.mark.proof
 
