@@ -86,30 +86,37 @@ def _is_code(class_: LoadedClass, patterns: Iterable[ClassPattern]) -> bool:
     )
 
 
-def _other_versions(session: BaseSession, program: Program, classes: Iterable[LoadedClass]) -> tuple[str, ...]:
+def _other_versions(session: BaseSession, program: Program, classes: Sequence[LoadedClass]) -> tuple[str, ...]:
     """A sentence for each probe whose class is loaded, but does not have the method that the probe names."""
-    tested = [probe for probe in program.own if probe.tested and isinstance(probe.attachment, MethodAttachment)]
-    if not tested:
+    names = [class_.name for class_ in classes]
+    compared = {
+        probe.id: (probe, probe.attachment)
+        for probe in program.own
+        if probe.tested and isinstance(probe.attachment, MethodAttachment) and _names_one_of(probe.attachment, names)
+    }
+    if not compared:
         return ()
+    others = {probe.id for probe in program.own} - compared.keys()  # to say why they match nothing takes much longer
     try:
-        diagnostics = session.scripts.match(program).missing
+        diagnostics = session.scripts.match(program.without(others)).missing
     except UsageError:
         return ()  # the patterns match more classes than can be looked at
-    names = [class_.name for class_ in classes]
     sentences = [
-        _other_version(probe, probe.attachment, names)
-        for probe in tested
-        if isinstance(probe.attachment, MethodAttachment)
-        and _is_by_name(probe.attachment)
-        and probe.id in diagnostics
-        and diagnostics[probe.id].code in _OTHER_METHODS
+        _other_version(probe, attachment, names)
+        for probe, attachment in compared.values()
+        if probe.id in diagnostics and diagnostics[probe.id].code in _OTHER_METHODS
     ]
     return tuple(dict.fromkeys(sentences))
 
 
-def _is_by_name(attachment: MethodAttachment) -> bool:
-    """Whether a probe names its classes. Other patterns can match classes that the author does not mean."""
-    return all(classes.is_name for pattern in attachment.classes for classes in pattern.classes)
+def _names_one_of(attachment: MethodAttachment, names: Iterable[str]) -> bool:
+    """Whether a probe names its classes, and one of these names is among ``names``. Other patterns can match classes
+    that the author does not mean.
+    """
+    patterns = [classes for pattern in attachment.classes for classes in pattern.classes]
+    return all(classes.is_name for classes in patterns) and any(
+        classes.matches(name) for classes in patterns for name in names
+    )
 
 
 def _other_version(probe: Probe, attachment: MethodAttachment, names: Sequence[str]) -> str:

@@ -178,7 +178,8 @@ class Deployer:
             if earlier is None:
                 weave_state = WeaveState(weave_state.slot, self._target.java_version)
             version = Instrumentation(program, weave_state, frozenset(allow), earlier)
-            matcher = Matcher(self._agent, self._target, version, program.own)
+            probes = [probe for probe in program.own if probe.id not in program.removed]
+            matcher = Matcher(self._agent, self._target, version, probes)
             return matcher, self._match(matcher, first)
 
     def _match(self, matcher: Matcher, first: int | None = None) -> Matching:
