@@ -25,7 +25,7 @@ def rounds(jdk: int, jar: Path, seed: int, count: int, *flags: str, clocks: bool
         print(f"JDK {jdk}, seed {seed}: {sum(chaos.ran.values())} rounds", dict(sorted(chaos.ran.items())))
 
 
-QUICK = ("-XX:TieredStopAtLevel=1", "-Xmx96m", "-XX:MaxMetaspaceSize=36m")
+QUICK = ("-XX:TieredStopAtLevel=1", "-Xmx48m", "-XX:MaxMetaspaceSize=20m")
 """The optimizing compiler would take half of the time. Less memory is exhausted sooner."""
 
 
