@@ -182,10 +182,10 @@ class Deployer:
             matcher = Matcher(self._agent, self._target, version, probes)
             return matcher, self._match(matcher, first)
 
-    def _match(self, matcher: Matcher, first: int | None = None) -> Matching:
+    def _match(self, matcher: Matcher, first: int | None = None, *, suggestions: bool = True) -> Matching:
         knowledge = matcher.instrumentation.planner.knowledge
         with knowledge.asking(self._agent):
-            matching = matcher.match(first)
+            matching = matcher.match(first, suggestions=suggestions)
         self.late_bound = tuple(knowledge.late_bound)
         return matching
 
@@ -199,7 +199,7 @@ class Deployer:
             raise UsageError("there is no room for more probes in this session", help=["detach, and attach again"])
         version = Instrumentation(new_program, self.weave_state, frozenset(allow), self.version)
         matcher = Matcher(self._agent, self._target, version, new_program.own)
-        matching = self._match(matcher)
+        matching = self._match(matcher, suggestions=False)
         warnings = matcher.check(matching, missing)
         if self.limits is not None:
             warnings = (*warnings, *without_effect(new_program, self.limits))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from btpy import timeline
 from btpy.classfile.reader import ClassFile
@@ -44,8 +45,9 @@ class Matcher:
     probes: Sequence[Probe]
     _searched: int = 0
 
-    def match(self, first: int | None = None) -> Matching:
-        """``first``: the largest number of classes to examine, in the order of their names.
+    def match(self, first: int | None = None, *, suggestions: bool = True) -> Matching:
+        """``first``: the largest number of classes to examine, in the order of their names. ``suggestions``: look for
+        loaded classes with similar names, also for probes that may wait for their classes.
 
         Raises UsageError for patterns that match more than MAX_CLASSES classes, unless ``first`` is given.
         """
@@ -65,8 +67,9 @@ class Matcher:
         # A class that was not examined, or has no class file, may match.
         is_hidden = beyond > 0 or any(class_.planned is None for class_ in classes)
         inventory = self._inventory(matches.loaded)
+        of_waiting = inventory if suggestions else replace(inventory, names=tuple)
         missing = {
-            probe.id: self._why_missing(probe, classes, refusals, inventory)
+            probe.id: self._why_missing(probe, classes, refusals, of_waiting if probe.attachment.pending else inventory)
             for probe in self.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not is_hidden
         }
@@ -221,7 +224,7 @@ class Matcher:
         everything = (Pattern(ClassPatternKind.REGEX, ".*"),)
         return Inventory(
             facts=TargetFacts(loaded, 0, self.target.pid, self.target.main),
-            names=lambda: agent.search(everything, MAX_CLASSES).classes,
+            names=cache(lambda: agent.search(everything, MAX_CLASSES).classes),
             subtypes=lambda name: [
                 class_.name
                 for class_ in agent.search((Pattern(ClassPatternKind.SUBTYPE, name),), 100).classes
