@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from btpy.engine.session import Session
 from btpy.errors import NothingMatched, ScriptError
 from btpy.events.aggregates import Count
 from btpy.model.diagnostics import Diagnostic, Severity
+from btpy.plan import diagnose
 from tests.jdks import compiled
 from tests.live.scripts import JAVA, program, waited
 from tests.live.test_companions import asked, counted, stage, without_agent
@@ -283,3 +284,26 @@ def test_a_method_that_cannot_be_woven_is_named(
     assert result.code == code
     assert text in said(result)
     asked(empty, "run 3")
+
+
+def test_nobody_waits_for_names_that_are_like_those_of_waiting_probes(
+    jvm: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Libraries have a hundred probes for frameworks that a JVM does not have."""
+    patterns: list[str] = []
+    nearest = diagnose.nearest_class_names
+
+    def noted(pattern: str, names: Iterable[str]) -> list[str]:
+        known = list(names)
+        if known:
+            patterns.append(pattern)
+        return nearest(pattern, known)
+
+    monkeypatch.setattr(diagnose, "nearest_class_names", noted)
+    script = '@OnMethod(class="Silentt", method="step", pending=true) { @n = count(); }'
+    with Session.attach(jvm.pid) as session:
+        session.deployer.load(program(script))
+        assert patterns == []
+        missing = session.deployer.match(program(script)).missing
+        assert patterns == ["Silentt"]
+        assert "nearest:  Silent" in said(*missing.values())
