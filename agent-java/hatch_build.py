@@ -93,16 +93,22 @@ def importing_from(root: Path) -> Iterator[None]:
 
 
 def build_shop(root: Path) -> None:
-    """Make the shop. One that is there stays when there is no javac: a source distribution ships it."""
+    """Make the shop unless it is there for these sources. One that is there stays when there is no javac: a source
+    distribution ships it.
+    """
+    jar = root / SHOP_JAR
+    identity = build_id(root, [root / SHOP, *sorted((root / SHOP).parent.glob("src/**/*.java"))])
+    if built_from(jar) == identity:
+        return
     specification = importlib.util.spec_from_file_location("build_shop", root / SHOP)
     assert specification is not None
     assert specification.loader is not None
     builder = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(builder)
     try:
-        builder.build(root / SHOP_JAR)
+        builder.build(jar, identity)
     except FileNotFoundError:
-        if not (root / SHOP_JAR).exists():
+        if not jar.exists():
             raise
 
 

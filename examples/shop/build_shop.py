@@ -20,8 +20,10 @@ _SHORT_RUN = ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC")  # they save ha
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can store, so the same sources give the same jar
 
 
-def build(out: Path = DEFAULT_JAR) -> Path:
+def build(out: Path = DEFAULT_JAR, identity: str = "") -> Path:
     """Compile the sources beside this file (``$JAVA_HOME``, else PATH) and write the jar, whole or not at all.
+
+    ``identity``: a hash of the sources, for the manifest.
 
     Raises FileNotFoundError without javac, subprocess.CalledProcessError when the sources do not compile.
     """
@@ -44,7 +46,9 @@ def build(out: Path = DEFAULT_JAR) -> Path:
         subprocess.run(command, check=True)
         jar = Path(scratch) / "shop.jar"
         with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
-            _add(archive, "META-INF/MANIFEST.MF", f"Manifest-Version: 1.0\r\nMain-Class: {MAIN}\r\n\r\n".encode())
+            build_id = f"Build-Id: {identity}\r\n" if identity else ""
+            manifest = f"Manifest-Version: 1.0\r\nMain-Class: {MAIN}\r\n{build_id}\r\n"
+            _add(archive, "META-INF/MANIFEST.MF", manifest.encode())
             for path in sorted(classes.glob("**/*.class")):
                 _add(archive, path.relative_to(classes).as_posix(), path.read_bytes())
         jar.replace(out)

@@ -73,3 +73,21 @@ def test_sources_that_do_not_compile_keep_the_old_jar(hatch_build: ModuleType, t
     with pytest.raises(RuntimeError, match="Lease"):
         hatch_build.build(tree)
     assert jar.read_bytes() == before
+
+
+def test_a_shop_that_is_there_for_these_sources_is_kept(
+    hatch_build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "examples/shop", tmp_path / "examples/shop")
+    javac, runs = tmp_path / "bin/javac", tmp_path / "runs"
+    javac.parent.mkdir()
+    javac.write_text(f"#!/bin/sh\necho run >> {runs}\n")
+    javac.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    hatch_build.build_shop(tmp_path)
+    hatch_build.build_shop(tmp_path)
+    assert runs.read_text() == "run\n"
+    source = tmp_path / "examples/shop/src/com/acme/shop/Catalog.java"
+    source.write_text(source.read_text() + "// changed\n")
+    hatch_build.build_shop(tmp_path)
+    assert runs.read_text() == "run\nrun\n"

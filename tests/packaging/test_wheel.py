@@ -44,7 +44,7 @@ def test_an_installed_wheel_traces_its_own_demonstration_without_a_jdk(wheel: Pa
     venv.create(tmp_path / "environment", with_pip=False)  # to install pip would take as long as to install the wheel
     binaries = tmp_path / "environment" / "bin"
     pip = [sys.executable, "-m", "pip", "--python", str(binaries / "python")]
-    subprocess.run([*pip, "install", "--quiet", str(wheel)], check=True)
+    subprocess.run([*pip, "install", "--quiet", "--no-compile", str(wheel)], check=True)
     runtime_only = {
         "HOME": str(tmp_path),
         "PATH": "/nowhere",
