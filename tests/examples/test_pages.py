@@ -77,8 +77,6 @@ SHOP = ["java", "-cp", "btpy/_demo/shop.jar", MAIN, "--rate", "300"]
 LONGEST = 2
 """The longest time after ``--for``, in seconds: the tests shorten longer times to it. The shop takes a fifth of a
 processor all the time."""
-REQUESTS = 60
-"""The largest number after ``--requests``: the tests reduce larger numbers to it."""
 OWN_NAME = f"shop-of-pages-{os.getpid()}"
 """The ``-Dbtpy.name`` of the shop of this process: other shops may run on the machine."""
 
@@ -253,11 +251,10 @@ class Reader:
 
 
 def shell(command: Command, pids: dict[str, int]) -> str:
-    """The command with pids instead of names, because other JVMs on the machine may have these names, with short times
-    and few requests. A command that shows nothing and never ends runs for two seconds.
+    """The command with pids instead of names, because other JVMs on the machine may have these names, and with short
+    times. A command that shows nothing and never ends runs for two seconds.
     """
     text = re.sub(r"--for (\d+)s", lambda time: f"--for {min(int(time[1]), LONGEST)}s", command.text)
-    text = re.sub(r"--requests (\d+)", lambda number: f"--requests {min(int(number[1]), REQUESTS)}", text)
     for name, pid in pids.items():
         text = re.sub(rf"(?<![.\w]){name}(?![.\w])", str(pid), text)
     return text if command.output or ends_by_itself(command) else f"{text} --for 2s"
