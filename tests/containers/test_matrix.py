@@ -151,13 +151,15 @@ def test_a_tmp_that_cannot_be_used_is_named(
         target_cell.assert_undisturbed()
 
 
-def of_an_image(directory: Path, modules: str) -> Specification:
-    """A container with a runtime image of these modules and the libraries that it needs. It has no shell."""
+def of_an_image(directory: Path, modules: str, *options: str) -> Specification:
+    """A container with a runtime image of these modules and the libraries that it needs. It has no shell. ``options``:
+    more options of jlink.
+    """
     require("runc", "jlink")
     rootfs = directory / "rootfs"
     image = inside(rootfs, java_home(17))
     image.parent.mkdir(parents=True)
-    jlink = ["jlink", *QUICK_TOOL, "--add-modules", modules, "--strip-debug", "--no-man-pages", "--output", str(image)]
+    jlink = ["jlink", *QUICK_TOOL, "--add-modules", modules, *options, "--no-man-pages", "--output", str(image)]
     subprocess.run(jlink, check=True, capture_output=True)
     for library in needed_libraries(image):
         place = inside(rootfs, library)
@@ -187,7 +189,7 @@ def needed_libraries(home: Path) -> set[Path]:
 
 
 def test_a_runtime_image_without_a_shell_is_traced(tmp_path: Path) -> None:
-    with contained(tmp_path, of_an_image(tmp_path, "java.instrument"), 17) as target_cell:
+    with contained(tmp_path, of_an_image(tmp_path, "java.instrument", "--strip-debug"), 17) as target_cell:
         assert not (tmp_path / "rootfs/bin").exists()
         assert_traced(target_cell)
         target_cell.assert_undisturbed()
