@@ -12,10 +12,10 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
 
-# A test waits almost half of its time, for JVMs and timers: three workers use two cores.
+# A test waits almost half of its time, for JVMs and timers: four workers keep two cores busy.
 test:
 	$(MAKE) --jobs 3 --output-sync=target lint artifacts collected
-	$(BIN)/python -m pytest -n 3 --dist loadfile --max-worker-restart 0 -q
+	$(BIN)/python -m pytest -n 4 --dist loadfile --max-worker-restart 0 -q
 
 # Each worker of `make test` would compile all modules of the tests; here they are compiled once, beside the lint.
 collected: $(VENV)/.installed
