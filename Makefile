@@ -7,17 +7,21 @@ APT := $(if $(filter 0,$(shell id -u)),,sudo )DEBIAN_FRONTEND=noninteractive apt
 # The tests start thousands of processes; without this, some environments make each compile all modules of btpy again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test collected check lint style types layers unused proof bench bench-check docs man outputs pictures setup release compiled image audit locks jdk tools artifacts collector clean
+.PHONY: demo test tested collected check lint style types layers unused proof bench bench-check docs man outputs pictures setup release compiled image audit locks jdk tools artifacts collector clean
 
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
 
-# A test waits almost half of its time, for JVMs and timers: four workers keep two cores busy.
+# The tests leave a quarter of two cores without work, so lint runs beside them.
 test:
-	$(MAKE) --jobs 3 --output-sync=target lint artifacts collected
-	$(BIN)/python -m pytest -n 4 --dist loadfile --max-worker-restart 0 -q
+	$(MAKE) --jobs 2 --output-sync=target artifacts collected
+	$(MAKE) --jobs 2 tested lint
 
-# Each worker of `make test` would compile all modules of the tests; here they are compiled once, beside the lint.
+# A test waits almost half of its time, for JVMs and timers: three workers use two cores.
+tested: $(VENV)/.installed
+	$(BIN)/python -m pytest -n 3 --dist loadfile --max-worker-restart 0 -q
+
+# Each worker of `make test` would compile all modules of the tests; here they are compiled once.
 collected: $(VENV)/.installed
 	$(BIN)/python -m pytest --collect-only -q >$(VENV)/collected
 

@@ -147,9 +147,9 @@ class Node:
     def sessions(self) -> int:
         """The number of btpy's sessions in the machine's JVMs. Each session has one thread with the name below."""
         names = []
-        for path in Path(f"/proc/{self.init}/root/proc").glob("[1-9]*/task/*/comm"):
-            with contextlib.suppress(OSError):
-                names.append(path.read_text().strip())
+        for process in Path(f"/proc/{self.init}/root/proc").glob("[1-9]*"):
+            with contextlib.suppress(OSError):  # a process or a thread that has just ended
+                names += [comm.read_text().strip() for comm in process.glob("task/*/comm")]
         return names.count("btpy-events")
 
 

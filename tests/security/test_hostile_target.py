@@ -295,7 +295,7 @@ def lied(target: StandIn, run: Run, kind: type[Message], name: str, command: Cal
         target.extra = lambda: (EXTRA[kind],)
     command(run, target)
     target.settle()
-    assert messages, f"no {kind.__name__} was sent: {run.outputs}"
+    assert messages, f"no {kind.__name__} was sent: status {run.status}, {run.outputs}"
     run.check("run.btz", "run.ndjson")
     assert not run.user.has_interrupted, f"only Ctrl-C ended btpy: {run.outputs}"
 
