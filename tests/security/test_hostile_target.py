@@ -43,7 +43,7 @@ ANSWER_SECONDS = 0.5
 """Seconds that btpy waits for an answer in these tests; users wait for 30 s. The honest stand-in needs a
 millisecond."""
 
-PATIENCE_OF_USER = 5.0
+PATIENCE_OF_USER = 10.0
 """Seconds after which the user presses Ctrl-C."""
 
 SCRIPT = """
