@@ -148,8 +148,10 @@ class Node:
         """The number of btpy's sessions in the machine's JVMs. Each session has one thread with the name below."""
         names = []
         for process in Path(f"/proc/{self.init}/root/proc").glob("[1-9]*"):
-            with contextlib.suppress(OSError):  # a process or a thread that has just ended
-                names += [comm.read_text().strip() for comm in process.glob("task/*/comm")]
+            with contextlib.suppress(OSError):  # a process that has just ended
+                for comm in process.glob("task/*/comm"):
+                    with contextlib.suppress(OSError):  # a thread that has just ended
+                        names.append(comm.read_text().strip())
         return names.count("btpy-events")
 
 

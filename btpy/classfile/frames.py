@@ -174,8 +174,8 @@ def _encoded(delta: int, before: tuple[bytes, ...], locals_: tuple[bytes, ...], 
     count = len(locals_) - len(before)
     if not stack and count and -3 <= count <= 3 and locals_[: len(before)] == before[: len(locals_)]:
         return _SHORT(_SAME_EXTENDED + count, delta) + b"".join(locals_[len(before) :])
-    types = [_FULL_HEAD(_FULL, delta, len(locals_)), *locals_, len(stack).to_bytes(2, "big"), *stack]
-    return b"".join(types)
+    parts = [_FULL_HEAD(_FULL, delta, len(locals_)), *locals_, len(stack).to_bytes(2, "big"), *stack]
+    return b"".join(parts)
 
 
 def extend(frame: Frame, first: int, types: tuple[bytes, ...]) -> Frame:

@@ -67,9 +67,11 @@ class Matcher:
         # A class that was not examined, or has no class file, may match.
         is_hidden = beyond > 0 or any(class_.planned is None for class_ in classes)
         inventory = self._inventory(matches.loaded)
-        of_waiting = inventory if suggestions else replace(inventory, names=tuple)
+        waiting_inventory = inventory if suggestions else replace(inventory, names=tuple)
         missing = {
-            probe.id: self._why_missing(probe, classes, refusals, of_waiting if probe.attachment.pending else inventory)
+            probe.id: self._why_missing(
+                probe, classes, refusals, waiting_inventory if probe.attachment.pending else inventory
+            )
             for probe in self.probes
             if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not is_hidden
         }

@@ -163,11 +163,11 @@ class MethodPattern:
 @lru_cache(maxsize=1024)
 def _method_regex(text: str) -> re.Pattern[str] | None:
     """The expression of a glob or ``/regex/``; None for a name."""
-    if not is_regex(text) and "*" not in text and "?" not in text:
-        return None
     if is_regex(text):
         _check_regex(text[1:-1])
         return re.compile(text[1:-1])
+    if "*" not in text and "?" not in text:
+        return None
     return re.compile("".join({"*": ".*", "?": "."}.get(char) or re.escape(char) for char in text))
 
 

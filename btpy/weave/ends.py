@@ -57,36 +57,26 @@ def ends_of(
 
     Raises ValueError if the plan asks for an input that the place does not have.
     """
-    if inside or class_name:
-        return _ends_of(advice, locals_, inside, descriptor, static, constructor, max_locals, class_name)
-    key = (id(advice), id(locals_), descriptor, static, constructor, max_locals)
+    key = (id(advice), id(locals_), inside, descriptor, static, constructor, max_locals, class_name)
     known = _known.get(key)
     if known is None:
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
-        ends = _ends_of(advice, locals_, inside, descriptor, static, constructor, max_locals, class_name)
+        part = _used_part(advice, locals_, inside, descriptor)
+        ends = _shared(advice, locals_, inside, part, static, constructor, max_locals, class_name)
         known = _known[key] = (advice, locals_, ends)
     return known[2]
 
 
-_known: Final[dict[tuple[int, int, str, bool, bool, int], tuple[tuple[Advice, ...], tuple[FrameLocal, ...], Ends]]] = {}
+_known: Final[
+    dict[
+        tuple[int, int, frozenset[Operand], str, bool, bool, int, str],
+        tuple[tuple[Advice, ...], tuple[FrameLocal, ...], Ends],
+    ]
+] = {}
 """The ends of methods whose plans share their advice, which is faster to find by its identity. A value keeps the advice
 and the frame locals alive, so no other objects get their ids."""
 _MOST_KNOWN: Final = 4096
-
-
-def _ends_of(
-    advice: tuple[Advice, ...],
-    locals_: tuple[FrameLocal, ...],
-    inside: frozenset[Operand],
-    descriptor: str,
-    static: bool,
-    constructor: bool,
-    max_locals: int,
-    class_name: str,
-) -> Ends:
-    part = _used_part(advice, locals_, inside, descriptor)
-    return _shared(advice, locals_, inside, part, static, constructor, max_locals, class_name)
 
 
 @lru_cache(maxsize=8192)

@@ -181,9 +181,8 @@ def _text() -> Layout:
     counted = _counted()
 
     def append(out: bytearray, value: str) -> None:
-        raw = value.encode("utf-8", "surrogatepass") if value else b""  # two texts of most sites are empty
-        out += _COUNT.pack(len(raw))
-        out += raw
+        # Two texts of most sites are empty.
+        counted.append(out, value.encode("utf-8", "surrogatepass") if value else b"")
 
     def read(data: bytes, at: int) -> tuple[str, int]:
         raw, end = counted.read(data, at)

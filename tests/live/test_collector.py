@@ -14,18 +14,12 @@ import pytest
 
 from tests.collector import collector
 from tests.live.scripts import waited
-from tests.live.test_otlp import DELTA, SCRIPT, number, started
+from tests.live.test_otlp import DELTA, SCRIPT, events, number, started
 from tests.live.traffic import called, traffic
-from tests.output.otlp.backend import Backend, attributes, backend
+from tests.output.otlp.backend import attributes, backend
 from tests.ports import free_port
 
 pytestmark = pytest.mark.proof
-
-
-def events(receiver: Backend) -> list[object]:
-    """The call numbers in the received events."""
-    results = [attributes(list(record.attributes)) for _, record in receiver.logs if record.event_name]
-    return [event["number"] for event in results]
 
 
 @pytest.mark.parametrize("environment", [{}, DELTA], ids=["cumulative", "delta"])

@@ -14,8 +14,7 @@ import pytest
 
 from tests.collector import collector, collector_with
 from tests.live.scripts import waited
-from tests.live.test_collector import events
-from tests.live.test_otlp import DELTA, SCRIPT, number, started
+from tests.live.test_otlp import DELTA, SCRIPT, events, number, started
 from tests.live.traffic import called, traffic
 from tests.output.otlp.backend import Answer, Backend, backend
 from tests.output.otlp.proxies import forwarder, slow_proxy
