@@ -138,6 +138,7 @@ class ApiServer:
 
     def _connection(self) -> http.client.HTTPSConnection:
         context = ssl.create_default_context(cafile=str(self._access.account / "ca.crt"))
+        context.minimum_version = ssl.TLSVersion.TLSv1_2  # the Python of some distributions allows older ones
         # Certificates of many clusters lack extensions that Python 3.13 asks for.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         return http.client.HTTPSConnection(self._access.host, self._access.port, timeout=_STEP_SECONDS, context=context)

@@ -136,6 +136,7 @@ def _tls(credentials: Credentials) -> ssl.SSLContext:
         context = ssl.create_default_context(
             cafile=None if credentials.authorities is None else str(credentials.authorities)
         )
+        context.minimum_version = ssl.TLSVersion.TLSv1_2  # the Python of some distributions allows older ones
         if credentials.certificate is not None:
             context.load_cert_chain(credentials.certificate, credentials.key)
     except (OSError, ssl.SSLError) as cause:
