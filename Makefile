@@ -14,13 +14,14 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/.installed
 	$(BIN)/btpy demo
 
-# The tests leave a quarter of two cores without work, so lint runs beside them.
+# The tests leave a part of two cores without work, so lint runs beside them. A test that needs a program from Maven
+# Central waits until all of these are there.
 test:
-	$(MAKE) --jobs 2 --output-sync=target artifacts collected
-	$(MAKE) --jobs 2 tested lint
+	$(MAKE) --jobs 2 --output-sync=target setup tools
+	$(MAKE) --jobs 3 artifacts tested lint
 
 # A test waits almost half of its time, for JVMs and timers: three workers use two cores.
-tested: $(VENV)/.installed
+tested: collected
 	$(BIN)/python -m pytest -n 3 --dist loadfile --max-worker-restart 0 -q
 
 # Each worker of `make test` would compile all modules of the tests; here they are compiled once.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import zlib
 from pathlib import Path
@@ -9,13 +10,17 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from btpy.cli.main import YOUNG_OBJECTS
 from tests import preloaded, targets
 from tests.background import accept_ctrl_c
+from tests.generated import ALL
 from tests.jdks import ALL_JDKS, MAJORS
 
 # The time of an example depends on the load of the machine, so no test limits it.
-settings.register_profile("btpy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("btpy")
+settings.register_profile("proof", max_examples=ALL, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("sample", settings.get_profile("proof"), max_examples=ALL // 2)
+
+gc.set_threshold(YOUNG_OBJECTS)  # as in commands of btpy; a worker has many more old objects than a command
 
 accept_ctrl_c()
 
@@ -36,8 +41,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--update-golden", action="store_true", help="write tests/golden anew instead of comparing with it"
     )
     parser.addoption(
-        "--every-jdk", action="store_true", help="run tests of all Java versions on each, not on one or two by turns"
+        "--every-jdk",
+        action="store_true",
+        help="run tests of all Java versions on each, not on one or two by turns; twice as many generated examples",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("proof" if config.getoption("--every-jdk") else "sample")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -12,6 +12,7 @@ from btpy.classfile.bytecode import branch_target, scan, switch_table, switch_ta
 from btpy.classfile.relocation import relocate
 from btpy.errors import ClassFileError
 from tests.classfile.strategies import Program, programs
+from tests.generated import examples
 
 # Instructions that random code does not use, so that tests recognise insertions.
 blocks = st.integers(0, 9).map(lambda size: bytes((op.DCONST_0,) * size))
@@ -31,7 +32,7 @@ def test_every_jump_lands_where_it_did(program: Program, insertions_by_number: I
 
 
 @given(programs(), insertions)
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_every_jump_lands_where_it_did_when_all_are_widened(program: Program, insertions_by_number: Insertions) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relocating, "REACH", -1)

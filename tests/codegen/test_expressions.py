@@ -15,6 +15,7 @@ from tests.codegen import trees
 from tests.codegen.java_model import FailsError, Value, bits, evaluate
 from tests.codegen.target import Box, Result, Target
 from tests.codegen.trees import ANY, BOOLEAN, CHAR, DOUBLE, INT, LONG
+from tests.generated import examples
 
 _KINDS = {bool: "boolean", int: "long", float: "double", str: "string"}
 
@@ -38,7 +39,7 @@ def _actual(result: Result) -> object:
 
 @pytest.mark.parametrize("type_", TYPES, ids=str)
 @settings(
-    max_examples=100,
+    max_examples=examples(100),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )

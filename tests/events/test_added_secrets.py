@@ -20,6 +20,7 @@ from btpy.model.maps import Map, MapKind
 from btpy.model.secrets import Secrets
 from btpy.model.types import ANY, LONG
 from tests.events.encoding import encode_cells, encode_content, encode_record, encode_text, encode_value, encode_values
+from tests.generated import examples
 
 NUMBER = "AC-[0-9]{6}"
 
@@ -181,7 +182,7 @@ def test_masking_never_changes_lengths(content: bytes) -> None:
     assert len(before.malformed) == len(after.malformed)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text("ab", max_size=12))
 def test_the_longest_match_at_the_first_place(content: str) -> None:
     """A search by the definition of a match, at each place."""

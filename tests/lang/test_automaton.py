@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from btpy.automaton import MAX_STATES, PatternError, compile_regex
+from tests.generated import examples
 
 _ATOMS = [
     "a",
@@ -52,7 +53,7 @@ def matches(table: str, text: str) -> bool:
     return table[accepting + state] != "\0"
 
 
-@settings(max_examples=211, deadline=None)
+@settings(max_examples=examples(211), deadline=None)
 @given(_PATTERNS, st.lists(st.text("abc1.é😀😁\n", max_size=7), min_size=7, max_size=7))
 def test_the_table_matches_the_same_texts_as_the_expression(pattern: str, texts: list[str]) -> None:
     table = compile_regex(pattern)

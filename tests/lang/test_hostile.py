@@ -16,6 +16,7 @@ from btpy.model.attachments import MethodAttachment
 from btpy.model.diagnostics import render_all, to_json
 from btpy.model.points import Point
 from btpy.model.source import Source
+from tests.generated import examples
 from tests.lang.test_checker import EVERYTHING, SCRIPTS
 from tests.lang.test_errors import CASES
 from tests.lang.trees import operation, shape
@@ -113,7 +114,7 @@ def draw(error: ScriptError) -> None:
         assert 0 <= diagnostic.primary.span.start <= diagnostic.primary.span.end
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(600), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_mutated_scripts(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(SEEDS))
@@ -124,7 +125,7 @@ def test_mutated_scripts(data: st.DataObject) -> None:
     run(text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25))
 def test_any_sequence_of_tokens(pieces: list[str]) -> None:
     run("".join(pieces))
@@ -134,7 +135,7 @@ def test_any_sequence_of_tokens(pieces: list[str]) -> None:
     run(f"A::b @call({''.join(pieces)}) {{ print(line) }}")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(max_size=60))
 def test_any_text(text: str) -> None:
     run(text)

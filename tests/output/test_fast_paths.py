@@ -18,6 +18,7 @@ from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.text import TextWriter
 from tests.events.strategies import TEXT, VALUES
+from tests.generated import examples
 from tests.output.program import context, record, slot, template
 
 OFTEN = st.one_of(st.integers(-(2**63), 2**63 - 1), TEXT, st.booleans(), st.none(), st.just(StackRef(5)))
@@ -47,7 +48,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(
     name=LABELS, labels=st.tuples(LABELS, LABELS), values=st.tuples(st.one_of(OFTEN, VALUES), st.one_of(OFTEN, VALUES))
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_short_way_and_the_long_way_give_the_same_line(
     path: Path, name: str, labels: tuple[str, str], values: tuple[Value, Value]
 ) -> None:

@@ -17,6 +17,7 @@ from btpy.model.templates import SiteFact, Template, TemplateKind
 from btpy.output.logfmt import LogfmtWriter
 from btpy.output.stream import Stream
 from tests.events.strategies import VALUES
+from tests.generated import examples
 from tests.output.program import captured, contents, context, record, slot, template
 
 EVENT = template(slot(0, label="a"), slot(1, label="b"), kind=TemplateKind.EMIT, name="e")
@@ -54,7 +55,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(rows=st.lists(st.tuples(VALUES, VALUES), max_size=3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_every_event_is_one_line_of_the_same_keys(path: Path, rows: list[tuple[Value, ...]]) -> None:
     lines = written(EVENT, rows, path)
     assert [[key for key, _ in read(line)] for line in lines] == [[*HEAD, "a", "b"]] * len(rows)
@@ -65,7 +66,7 @@ def test_every_event_is_one_line_of_the_same_keys(path: Path, rows: list[tuple[V
 @example("null")
 @example("")
 @example('x" probe=forged y="')
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_every_text_and_null_read_back(path: Path, value: str | None) -> None:
     (line,) = written(EVENT, [(value, 1)], path)
     assert read(line)[-2:] == [("a", value), ("b", "1")]

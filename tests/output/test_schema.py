@@ -15,6 +15,7 @@ from btpy.events.records import Value
 from btpy.model.templates import TemplateKind
 from btpy.output.ndjson import NdjsonWriter
 from tests.events.strategies import VALUES
+from tests.generated import examples
 from tests.output.program import captured, context, record, slot, template
 from tests.recording.runs import finished
 
@@ -55,7 +56,7 @@ def test_the_schema_refuses_other_records() -> None:
 
 
 @given(value=VALUES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_events_of_any_value(value: Value) -> None:
     event = template(slot(0, label="x"), kind=TemplateKind.EMIT, name="e")
     with captured() as (stream, output):

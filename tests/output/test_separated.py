@@ -28,6 +28,7 @@ from btpy.output.separated import Dialect, SeparatedWriter
 from btpy.output.shapes import left_out
 from btpy.output.stream import Document, Rotation, Stream, turn
 from tests.events.strategies import VALUES
+from tests.generated import examples
 from tests.output.program import contents, context, record, slot, template
 
 EVENT = template(slot(0, label="a"), slot(1, label="b"), kind=TemplateKind.EMIT, name="e")
@@ -48,7 +49,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(rows=st.lists(st.tuples(VALUES, VALUES), max_size=3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_every_row_has_the_columns_of_the_header_and_nothing_steers_a_terminal(
     path: Path, rows: list[tuple[Value, Value]]
 ) -> None:
@@ -63,7 +64,7 @@ def test_every_row_has_the_columns_of_the_header_and_nothing_steers_a_terminal(
 
 
 @given(value=st.text(st.characters(categories=("L", "N", "P", "Zs")) | st.sampled_from('\n\r\t,;"\\ '), max_size=12))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_strings_read_back_as_they_were(path: Path, value: str) -> None:
     (_, row) = csv.reader(io.StringIO(written(Dialect.CSV, [(value, 1)], path), newline=""))
     assert row[4] == value
@@ -89,7 +90,7 @@ def read(cell: str) -> str | None:
 
 
 @given(value=st.none() | st.text(st.characters() | st.sampled_from("\n\r\t\\Nnte\x1bx0"), max_size=12))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_every_text_and_null_read_back_from_tsv(path: Path, value: str | None) -> None:
     lines = written(Dialect.TSV, [(value, 1)], path).split("\n")
     assert len(lines) == 3

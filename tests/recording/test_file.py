@@ -20,6 +20,7 @@ from btpy.recording.entries import Program
 from btpy.recording.file import MAX_CHUNK, ChunkReader, ChunkWriter, Entry
 from btpy.recording.player import Recording
 from btpy.wire import codec
+from tests.generated import examples
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "recording" / "every_kind.btz"
 HEAD = 12  # bytes of the file before the first chunk
@@ -48,7 +49,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(chunks=st.lists(ENTRIES.filter(bool), min_size=1, max_size=4), compress=st.booleans(), position=st.integers(0))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_file_that_is_cut_off_is_read_up_to_the_last_whole_chunk(
     file: Path, chunks: list[list[tuple[int, bytes]]], compress: bool, position: int
 ) -> None:
@@ -64,7 +65,7 @@ def test_a_file_that_is_cut_off_is_read_up_to_the_last_whole_chunk(
 
 
 @given(at=st.integers(0), bit=st.integers(0, 7))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_damaged_chunk_is_not_read(file: Path, at: int, bit: int) -> None:
     file.unlink(missing_ok=True)
     chunks = [[(1, b"first"), (2, b"")], [(3, b"second")], [(4, b"third")]]
@@ -123,7 +124,7 @@ def replayed(path: Path, pairs: list[tuple[int, bytes]], capfd: pytest.CaptureFi
 
 
 @given(changes=st.lists(st.tuples(st.integers(0), st.integers(0), st.binary(max_size=9)), min_size=1, max_size=4))
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_messages_that_are_not_as_btpy_writes_them(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], changes: list[tuple[int, int, bytes]]
 ) -> None:
@@ -175,7 +176,7 @@ def put(document: object, path: tuple[int, ...], value: object) -> object:
 
 
 @given(data=st.data())
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_programs_that_no_script_could_be(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], data: st.DataObject
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from btpy.cli import main
+from tests.generated import examples
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "recording" / "every_kind.ndjson"
 CALLS = 11
@@ -71,7 +72,7 @@ ANYTHING = st.recursive(
 
 
 @given(data=st.data())
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("format_", ["text", "ndjson", "chrome", "logfmt"])
 def test_lines_of_another_program(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], data: st.DataObject, format_: str

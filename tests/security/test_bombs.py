@@ -38,6 +38,7 @@ from btpy.recording.lines import Lines
 from btpy.recording.player import Recording
 from btpy.wire import codec
 from btpy.wire.messages import FROM_AGENT, FROM_CLIENT, HANDSHAKE
+from tests.generated import examples
 from tests.security.frames import Frames
 
 MIB = 1 << 20
@@ -330,7 +331,7 @@ def test_frames_that_claim_long_lists(kind: type) -> None:
             held(lambda data=data: codec.decode(kind.code, data), len(data), 64 * 1024)  # type: ignore[misc,attr-defined]
 
 
-_GENERATED = settings(max_examples=100)
+_GENERATED = settings(max_examples=examples(100))
 _LONG = settings(max_examples=20_000)
 
 
@@ -403,7 +404,7 @@ def test_a_long_string_takes_no_state_for_each_of_its_characters(text: str) -> N
 
 
 @given(_SCRIPTS)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_scripts_that_make_no_sense(words: list[str]) -> None:
     check_script(words)
 

@@ -29,6 +29,7 @@ from btpy.output.values import well_formed
 from btpy.output.writer import Context, End, Loss, ProbeError, ProbeReport, Restraint
 from btpy.wire.messages import ErrorKind
 from tests.events.strategies import VALUES
+from tests.generated import examples
 from tests.output.jfr.reader import Chunk, Event, chunks
 from tests.output.program import SOURCE, contents, context, record, slot, template
 
@@ -83,7 +84,7 @@ def read_back(value: Value, column: Sequence[Value], of: Context) -> Any:
 
 
 @given(rows=st.lists(st.tuples(VALUES, VALUES), max_size=7) | st.lists(st.tuples(NUMBERS, NUMBERS), max_size=7))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_every_value_reads_back(path: Path, rows: list[tuple[Value, ...]]) -> None:
     of = context(event(slot(0, label="a"), slot(1, label="b")))
     (chunk,) = written(path, of, lambda writer: writer.records([record(*row) for row in rows]))

@@ -24,6 +24,7 @@ from btpy.output.parquet.event_rows import encode
 from btpy.output.parquet.map_rows import map_rows
 from btpy.output.parquet.schemas import MAPS, arrow_schema
 from btpy.topics import topics
+from tests.generated import examples
 from tests.output.program import contents
 
 MERGED = (
@@ -75,7 +76,7 @@ def dense(side: dict[int, int]) -> list[int]:
     return [side.get(index, 0) for index in range(min(side), max(side) + 1)] if side else []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(values=_HISTOGRAMS)
 def test_histograms_of_any_scales_merge_as_in_btpy(values: list[Histogram], macros: duckdb.DuckDBPyConnection) -> None:
     total = reduce(Histogram.merge, values)
@@ -90,7 +91,7 @@ def test_histograms_of_any_scales_merge_as_in_btpy(values: list[Histogram], macr
     assert (result["min"], result["max"]) == (total.least, total.greatest)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(values=_HISTOGRAMS)
 def test_percentiles_are_those_of_btpy(values: list[Histogram], macros: duckdb.DuckDBPyConnection) -> None:
     """btpy has a bucket for each small whole number. A bucket of OpenTelemetry can have several of these numbers. All
@@ -108,7 +109,7 @@ def test_percentiles_are_those_of_btpy(values: list[Histogram], macros: duckdb.D
             assert result["low"] <= percentile.low <= percentile.high <= result["high"]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     parts=st.lists(
         st.one_of(
@@ -138,7 +139,7 @@ _TOPS = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(values=st.lists(_TOPS, min_size=1, max_size=4))
 def test_most_frequent_values_merge_as_in_btpy(values: list[Top], macros: duckdb.DuckDBPyConnection) -> None:
     total = reduce(Top.merge, values)
@@ -148,7 +149,7 @@ def test_most_frequent_values_merge_as_in_btpy(values: list[Top], macros: duckdb
     assert [row["count"] for row in result] == sorted((row["count"] for row in result), reverse=True)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(counts=st.lists(st.lists(st.integers(0, 1 << 40), min_size=7, max_size=7).map(tuple), min_size=1, max_size=4))
 def test_linear_buckets_are_added(counts: list[tuple[int, ...]], macros: duckdb.DuckDBPyConnection) -> None:
     values: list[Aggregate] = [LinearHistogram(Linear(0, 50, 10), 0, 0.0, None, None, buckets) for buckets in counts]
