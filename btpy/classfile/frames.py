@@ -17,13 +17,13 @@ from btpy.classfile.pool import ConstantPool
 from btpy.classfile.relocation import Relocation
 from btpy.errors import ClassFileError
 
-TOP: Final = b"\x00"
-INTEGER: Final = b"\x01"
-FLOAT: Final = b"\x02"
-DOUBLE: Final = b"\x03"
-LONG: Final = b"\x04"
-NULL: Final = b"\x05"
-UNINITIALIZED_THIS: Final = b"\x06"
+TOP: Final[bytes] = b"\x00"
+INTEGER: Final[bytes] = b"\x01"
+FLOAT: Final[bytes] = b"\x02"
+DOUBLE: Final[bytes] = b"\x03"
+LONG: Final[bytes] = b"\x04"
+NULL: Final[bytes] = b"\x05"
+UNINITIALIZED_THIS: Final[bytes] = b"\x06"
 
 _SIMPLE: Final = (TOP, INTEGER, FLOAT, DOUBLE, LONG, NULL, UNINITIALIZED_THIS)
 #: Tags of the types that have two more bytes.

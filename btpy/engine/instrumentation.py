@@ -6,8 +6,8 @@ one thread prepares it, and the other answers CLASS_BYTES. So the lock of the we
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 
@@ -17,6 +17,7 @@ from btpy.classfile.reader import ClassFile
 from btpy.codegen.advice import AdvisedClass, HandlerFactory
 from btpy.codegen.handler_class import HandlerClass
 from btpy.codegen.jfr_events import event_class
+from btpy.dataclass import dataclass
 from btpy.engine.agent_probes import AgentProbe, wire_patterns
 from btpy.engine.class_weaving import malformed, weave_class
 from btpy.engine.jdk_faults import ANNOTATED_RECORDS, harms
@@ -82,51 +83,47 @@ class _Prepared:
         return any(advice.at is not None for method in self.advised.plan.methods for advice in method.advice)
 
 
-@dataclass(slots=True)
 class Instrumentation:
-    """``earlier``: the previous version, whose program this program extends.
-
-    Raises UsageError for a malformed pattern, ScriptError and CompileError for a timer, begin or end probe that cannot
-    be compiled.
+    """One version of the program. ``agent_probes``: its probes that run on the agent's thread. ``warming``: a further
+    one, which loads the classes of functions before the first call; None if there are no such functions in the scripts
+    that this version adds.
     """
 
-    program: Program
-    weave_state: WeaveState
-    allow: frozenset[str] = frozenset()
-    earlier: InitVar[Instrumentation | None] = None
-    agent_probes: tuple[AgentProbe, ...] = ()
-    warming: AgentProbe | None = None
-    planner: Planner = field(init=False)
-    _factory: HandlerFactory = field(init=False)
-    _prepared: dict[tuple[str, str], _Prepared] = field(default_factory=dict)
-    _by_supertype: bool = field(init=False)  # the supertypes of a named class select an operation
-    _of_subtypes: bool = field(init=False)  # a pattern selects a class by its supertypes
+    def __init__(
+        self,
+        program: Program,
+        weave_state: WeaveState,
+        allow: frozenset[str] = frozenset(),
+        earlier: Instrumentation | None = None,
+    ) -> None:
+        """``earlier``: the previous version, whose program this program extends.
 
-    def __post_init__(self, earlier: Instrumentation | None) -> None:
-        weave_state = self.weave_state
-        earlier_planner = earlier.planner if earlier is not None else None
-        self.planner = Planner(
-            self.program, allow=self.allow, supertypes=weave_state.hierarchy.ancestors, earlier=earlier_planner
+        Raises UsageError for a malformed pattern, ScriptError and CompileError for a timer, begin or end probe that
+        cannot be compiled.
+        """
+        self.program = program
+        self.weave_state = weave_state
+        self.allow = allow
+        self.planner: Planner = Planner(
+            program,
+            allow=allow,
+            supertypes=weave_state.hierarchy.ancestors,
+            earlier=earlier.planner if earlier is not None else None,
         )
-        self._by_supertype = bool(self.owner_patterns())
+        self._by_supertype = bool(self.owner_patterns())  # the supertypes of a named class select an operation
+        # A pattern selects a class by its supertypes.
         self._of_subtypes = any(pattern.needs_supertypes for pattern, _ in self.planner.patterns())
-        self._factory = HandlerFactory(self.program)
-        agent_probes = {probe.probe: probe for probe in earlier.agent_probes} if earlier is not None else {}
-        probes = []
+        self._factory = HandlerFactory(program)
+        self._prepared: dict[tuple[str, str], _Prepared] = {}
+        self.warming: AgentProbe | None = None
         with weave_state.lock:
-            for probe in self.program.active:
-                if isinstance(probe.attachment, MethodAttachment | ProbeAttachment):
-                    continue
-                if probe.id not in agent_probes:
-                    handler = self._factory.fire(bind(self.program, probe, None))
-                    agent_probes[probe.id] = AgentProbe(probe.id, probe.attachment, weave_state.take_sites(1), handler)
-                probes.append(agent_probes[probe.id])
-            grown = earlier is None or len(self.program.probes) > len(earlier.program.probes)
-            warmed = warming(self.program) if grown else None
+            known = earlier.agent_probes if earlier is not None else ()
+            self.agent_probes: tuple[AgentProbe, ...] = tuple(_agent_probes(program, known, weave_state, self._factory))
+            grown = earlier is None or len(program.probes) > len(earlier.program.probes)
+            warmed = warming(program) if grown else None
             if warmed is not None:
                 handler = self._factory.fire(warmed)
                 self.warming = AgentProbe(warmed.probe.id, BeginAttachment(), weave_state.take_sites(1), handler)
-        self.agent_probes = tuple(probes)
 
     def resume(self, sites: Iterable[tuple[int, int]]) -> None:
         """Takes over the probes that the agent already has, with their sites."""
@@ -481,6 +478,21 @@ class Instrumentation:
         if refusal is not None:
             return PlannedClass(plan.class_name, (), (*plan.refusals, refusal), plan.problems)
         return plan
+
+
+def _agent_probes(
+    program: Program, known: Iterable[AgentProbe], weave_state: WeaveState, factory: HandlerFactory
+) -> Iterator[AgentProbe]:
+    """The probes that run on the agent's thread. ``known``: those of the previous version."""
+    by_probe = {agent_probe.probe: agent_probe for agent_probe in known}
+    for probe in program.active:
+        if isinstance(probe.attachment, MethodAttachment | ProbeAttachment):
+            continue
+        if probe.id in by_probe:
+            yield by_probe[probe.id]
+        else:
+            handler = factory.fire(bind(program, probe, None))
+            yield AgentProbe(probe.id, probe.attachment, weave_state.take_sites(1), handler)
 
 
 def _members(file: ClassFile) -> tuple[str, str | None, tuple[str, ...], dict[tuple[str, str], int]]:

@@ -63,7 +63,7 @@ class Matching:
     def methods(self, probe: int) -> int:
         """Methods that get the probe, as known before weaving."""
         return sum(
-            probe in method.probes
+            method.has(probe)
             for class_ in self.classes
             if class_.planned is not None
             for method in class_.planned.methods
@@ -72,7 +72,7 @@ class Matching:
     def woven_classes(self, probe: int) -> int:
         """Classes with these methods."""
         return sum(
-            class_.planned is not None and any(probe in method.probes for method in class_.planned.methods)
+            class_.planned is not None and any(method.has(probe) for method in class_.planned.methods)
             for class_ in self.classes
         )
 
@@ -83,7 +83,7 @@ class Matching:
             for class_ in self.classes
             if class_.planned is not None
             for method in class_.planned.methods
-            if probe in method.probes
+            if method.has(probe)
         }
         classes = {name for name, _ in into}
         return next(
@@ -284,7 +284,7 @@ def doubtful(
             (matched_class, method)
             for matched_class in classes
             for method in (matched_class.planned.methods if matched_class.planned is not None else ())
-            if probe.id in method.probes
+            if method.has(probe.id)
         ]
         if not methods:
             continue
@@ -367,8 +367,10 @@ def check_limits(probes: Iterable[Probe], matching: Matching) -> None:
                 f"{probe.name} matches {methods} methods; the limit is {attachment.max_methods}",
                 help=[f"narrow its patterns, or raise the limit: @OnMethod(…, max={methods}), or --max-methods"],
             )
+        if attachment.max_classes is None:
+            continue
         classes = matching.woven_classes(probe.id)
-        if attachment.max_classes is not None and classes > attachment.max_classes:
+        if classes > attachment.max_classes:
             raise UsageError(
                 f"{probe.name} matches methods of {classes} classes; the limit is {attachment.max_classes}",
                 help=[f"narrow its patterns, or raise the limit: --max-classes {classes}"],

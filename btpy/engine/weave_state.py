@@ -11,6 +11,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
 from dataclasses import field
+from typing import Protocol
 
 from btpy.dataclass import dataclass
 from btpy.model.diagnostics import Diagnostic
@@ -30,6 +31,10 @@ Place = tuple[int, str, str]
 _Method = tuple[str, str, str, str]  # class, loader, name, descriptor
 
 
+class Version(Protocol):
+    """A version of the program. Its identity is all that counts here."""
+
+
 @dataclass(frozen=True, slots=True)
 class PrewovenRecord:
     """The answer that the agent was given for a class file before any thread loads the class. ``version``: the program
@@ -39,7 +44,7 @@ class PrewovenRecord:
     superclass: str
     interfaces: tuple[str, ...]
     shown: bytes
-    version: object
+    version: Version
     probes: frozenset[int]
     sites: tuple[Site, ...]
     refusals: tuple[Refusal, ...]
@@ -77,7 +82,7 @@ class WeaveState:
     _next_site: int = field(init=False)
     _first_sites: dict[tuple[str, str, bytes, frozenset[int]], int] = field(default_factory=dict)
     _methods: dict[int, dict[_Method, None]] = field(default_factory=dict)  # ordered sets
-    _arriving: deque[tuple[float, str, str, object]] = field(default_factory=deque)
+    _arriving: deque[tuple[float, str, str, Version]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
         self._next_site = first_site(self.slot)
@@ -232,14 +237,14 @@ class WeaveState:
         with self.lock:
             return tuple(self.problems)
 
-    def arrives(self, name: str, loader: str, version: object) -> None:
+    def arrives(self, name: str, loader: str, version: Version) -> None:
         """Called when this version answers the agent's request for a class that is being loaded."""
         now = time.monotonic()
         while self._arriving and self._arriving[0][0] < now - ARRIVING_SECONDS:
             self._arriving.popleft()
         self._arriving.append((now, name, loader, version))
 
-    def take_arriving(self, version: object) -> set[tuple[str, str]]:
+    def take_arriving(self, version: Version) -> set[tuple[str, str]]:
         """Name and loader of the classes for which another version has answered recently while they were being loaded.
         Each class is returned once.
         """

@@ -103,6 +103,10 @@ class PlannedMethod:
         """Ids of the probes that go into the method."""
         return frozenset(call.bound.probe.id for call in self.advice)
 
+    def has(self, probe: int) -> bool:
+        """Whether the probe of this id goes into the method."""
+        return any(call.bound.probe.id == probe for call in self.advice)
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedClass:
