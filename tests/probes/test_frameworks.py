@@ -42,7 +42,9 @@ def test_pools(jdk: int, stacks: str, tmp_path: Path) -> None:
         "use btpy.pools(slow=100ms, leak=300ms) as pools;\n"
         "@OnProbe(pools.borrowed) when event.error != null { @timeouts[event.pool, event.site] = count(); }\n"
     )
-    with target(jdk, "Pooling", classpath=classes("Pooling", *jars(*stacks.split()))) as program:
+    # HikariCP takes over a changed timeout once in this time, which is usually 30 s.
+    flags = ["-Dcom.zaxxer.hikari.housekeeping.periodMs=100"]
+    with target(jdk, "Pooling", classpath=classes("Pooling", *jars(*stacks.split())), flags=flags) as program:
         with tracing(program.pid, script) as tracer:
             run(program, tracer)
         acquired, uses, timed_out = counts_of(program, "hikari")

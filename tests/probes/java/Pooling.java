@@ -70,11 +70,11 @@ public final class Pooling {
         closeTwice(hikari, 17);
         leak(hikari, 5);
         hikari.getHikariConfigMXBean().setConnectionTimeout(250);
-        waitInVain(hikari, 3);
         query(tomcat, 41);
         leak(tomcat, 3);
         tomcat.setMaxWait(250);
         waitInVain(tomcat, 2);
+        waitInVain(hikari, 3);
         System.out.println("hikari " + counts.acquired + " " + counts.used + " " + counts.timedOut);
         System.out.println("done");
         System.out.flush();
