@@ -43,6 +43,9 @@ ANSWER_SECONDS = 0.5
 """Seconds that btpy waits for an answer in these tests; users wait for 30 s. The honest stand-in needs a
 millisecond."""
 
+ENDING_SECONDS = 0.1
+"""Seconds that btpy waits for the end of a JVM that has closed the connection. All stand-ins go on."""
+
 PATIENCE_OF_USER = 10.0
 """Seconds after which the user presses Ctrl-C."""
 
@@ -156,7 +159,7 @@ class RunAsUser(Run):
     """A run as an ordinary user, in a separate process."""
 
     def __call__(self, *arguments: str) -> int:
-        command = [sys.executable, "-c", IMPATIENT.format(seconds=ANSWER_SECONDS), *arguments]
+        command = [sys.executable, "-c", IMPATIENT.format(seconds=ANSWER_SECONDS, ending=ENDING_SECONDS), *arguments]
         home = str(self.directory.parent / "state")
         environment = {**os.environ, "HOME": home, "XDG_STATE_HOME": home, "PYTHONPATH": str(ROOT)}
         process = subprocess.Popen(
@@ -185,9 +188,10 @@ class RunAsUser(Run):
 
 IMPATIENT = """
 import sys
-from btpy.engine import agent
+from btpy.engine import agent, target
 from btpy.jvm import connecting
 agent.ANSWER_SECONDS = agent.RESTORE_SECONDS = agent.WEAVE_SECONDS = connecting.CALL_SECONDS = {seconds}
+target._ENDING_SECONDS = {ending}
 from btpy.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
@@ -212,6 +216,7 @@ def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.M
     monkeypatch.setattr("btpy.engine.agent.RESTORE_SECONDS", ANSWER_SECONDS)
     monkeypatch.setattr("btpy.engine.agent.WEAVE_SECONDS", ANSWER_SECONDS)
     monkeypatch.setattr("btpy.jvm.connecting.CALL_SECONDS", ANSWER_SECONDS)
+    monkeypatch.setattr("btpy.engine.target._ENDING_SECONDS", ENDING_SECONDS)
     return Run(work, capfd)
 
 
