@@ -23,6 +23,8 @@ JAVA = Path(__file__).parent.parent / "java"
 TABLE = "Clerk::sell @entry { @sold[$thing] = count(); }"
 SIZES = "Clerk::sell @entry { @sizes = hist($size); }"
 BOTH = 'Clerk::sell @entry { print(f"{$thing} {$size}"); @sold[$thing] = count(); }'
+SELDOM = ("-i", "1s")
+"""For a target that is stopped: a view that has just asked for its maps waits for the answer."""
 VARYING = (
     (r" +[\d.]+k?/s", " RATE"),
     (r"  [▁▂▃▄▅▆▇█ ]+$", "  SPARKS"),
@@ -76,8 +78,9 @@ def watching(
     env: dict[str, str | None] | None = None,
     until: str = "? keys",
 ) -> Iterator[Terminal]:
-    """btpy on a terminal, once its view, or the text ``until``, is there."""
-    words = command(clerk, "-e", script, *arguments)
+    """btpy on a terminal, once its view, or the text ``until``, is there. It draws maps each 200 ms."""
+    interval = ("-i", "200ms") if script in (TABLE, SIZES) and "-i" not in arguments else ()
+    words = command(clerk, "-e", script, *interval, *arguments)
     with terminal(words, columns=columns, lines=lines, env=env) as screen:
         screen.wait_for(until)
         yield screen
@@ -344,7 +347,7 @@ def test_a_pipe_gets_the_maps_each_interval(clerk: Target) -> None:
 
 
 def test_ctrl_c_twice_leaves_at_once(clerk: Target) -> None:
-    with watching(clerk, TABLE) as screen:
+    with watching(clerk, TABLE, *SELDOM) as screen:
         sell(clerk, "apple", 3)
         screen.wait_for(counted("apple", 3))
         os.kill(clerk.pid, signal.SIGSTOP)
@@ -362,7 +365,7 @@ def test_ctrl_c_twice_leaves_at_once(clerk: Target) -> None:
 
 
 def test_progress_is_a_line_that_disappears_at_the_end(clerk: Target) -> None:
-    with watching(clerk, TABLE) as screen:
+    with watching(clerk, TABLE, *SELDOM) as screen:
         os.kill(clerk.pid, signal.SIGSTOP)
         try:
             screen.press("C-c")
