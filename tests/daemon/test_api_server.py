@@ -41,6 +41,11 @@ def test_the_pods_of_the_node(fake: FakeApiServer) -> None:
     }
 
 
+def test_no_version_of_tls_before_1_2_is_spoken(fake: FakeApiServer) -> None:
+    context: ssl.SSLContext = asked(fake)._connection()._context  # type: ignore[attr-defined]
+    assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
+
+
 def test_the_token_is_read_for_each_request(fake: FakeApiServer) -> None:
     server = asked(fake)
     server.pods()
