@@ -1,4 +1,5 @@
 # `make demo` and `make test` do all set-up on a fresh machine; the rest is for maintainers.
+
 # The Python of a distribution is built with profile-guided optimization, as those of python.org and uv are. One that a
 # user has built is often not, and needs half as much time again.
 PYTHON ?= $(shell /usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo /usr/bin/)python3

@@ -19,6 +19,7 @@ from urllib.parse import urlencode
 from btpy.dataclass import dataclass
 from btpy.deadline import Deadline
 from btpy.errors import BtpyError, UsageError
+from btpy.tls import client_context
 
 NODE_VARIABLE = "BTPY_NODE"
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -137,8 +138,7 @@ class ApiServer:
         return query if self._version == "0" else {**query, "resourceVersionMatch": "NotOlderThan"}
 
     def _connection(self) -> http.client.HTTPSConnection:
-        context = ssl.create_default_context(cafile=str(self._access.account / "ca.crt"))
-        context.minimum_version = ssl.TLSVersion.TLSv1_2  # the Python of some distributions allows older ones
+        context = client_context(self._access.account / "ca.crt")
         # Certificates of many clusters lack extensions that Python 3.13 asks for.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         return http.client.HTTPSConnection(self._access.host, self._access.port, timeout=_STEP_SECONDS, context=context)

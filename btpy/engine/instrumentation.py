@@ -84,9 +84,9 @@ class _Prepared:
 
 
 class Instrumentation:
-    """One version of the program. ``agent_probes``: its probes that run on the agent's thread. ``warming``: a further
-    one, which loads the classes of functions before the first call; None if there are no such functions in the scripts
-    that this version adds.
+    """One version of the program. ``agent_probes``: its probes that run on the agent's thread. ``warming``: a probe of
+    btpy's own that runs there first, and calls each function once whose first call loads classes; None if the scripts
+    that this version adds call no such function.
     """
 
     def __init__(

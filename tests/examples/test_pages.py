@@ -257,7 +257,7 @@ def shell(command: Command, pids: dict[str, int]) -> str:
     """
     text = re.sub(r"--for (\d+)s", lambda time: f"--for {min(int(time[1]), LONGEST)}s", command.text)
     if has_a_budget(command):
-        text = re.sub(r"^btpy( run)? ", r"\g<0>--budget off ", text, flags=re.MULTILINE)
+        text = re.sub(r"^btpy( run)? ", r"\g<0>--budget off ", text)
     for name, pid in pids.items():
         text = re.sub(rf"(?<![.\w]){name}(?![.\w])", str(pid), text)
     return text if command.output or ends_by_itself(command) else f"{text} --for 2s"

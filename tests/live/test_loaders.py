@@ -31,17 +31,15 @@ def guests() -> Path:
 
 def test_a_loader_that_is_dropped_is_unloaded_and_its_counts_stay(tmp_path: Path) -> None:
     """On two Java versions at the same time: the agent forgets its stacks every few seconds."""
-    directories = [tmp_path / "11", tmp_path / "25"]
-    for directory in directories:
-        directory.mkdir()
     with ThreadPoolExecutor() as pool:
-        list(pool.map(check_dropped, (11, 25), directories))
+        list(pool.map(check_dropped, (11, 25), (tmp_path / "11", tmp_path / "25")))
 
 
 def check_dropped(jdk: int, directory: Path) -> None:
     """The probe has read an object of the class, and the agent keeps the layout and the name of the class, and a stack
     with it.
     """
+    directory.mkdir()
     key = "typeof(self), len(self.luggage), frame(0)"
     with stage(jdk, directory) as jvm:
         asked(jvm, f"invite {guests()} Guest")

@@ -23,8 +23,8 @@ JAVA = Path(__file__).parent.parent / "java"
 TABLE = "Clerk::sell @entry { @sold[$thing] = count(); }"
 SIZES = "Clerk::sell @entry { @sizes = hist($size); }"
 BOTH = 'Clerk::sell @entry { print(f"{$thing} {$size}"); @sold[$thing] = count(); }'
-SELDOM = ("-i", "1s")
-"""For a target that is stopped: a view that has just asked for its maps waits for the answer."""
+SELDOM = "1s"
+"""The interval for a target that is stopped: a view that has just asked for its maps waits for the answer."""
 VARYING = (
     (r" +[\d.]+k?/s", " RATE"),
     (r"  [▁▂▃▄▅▆▇█ ]+$", "  SPARKS"),
@@ -77,10 +77,12 @@ def watching(
     lines: int = 24,
     env: dict[str, str | None] | None = None,
     until: str = "? keys",
+    interval: str | None = "200ms",
 ) -> Iterator[Terminal]:
-    """btpy on a terminal, once its view, or the text ``until``, is there. It draws maps each 200 ms."""
-    interval = ("-i", "200ms") if script in (TABLE, SIZES) and "-i" not in arguments else ()
-    words = command(clerk, "-e", script, *interval, *arguments)
+    """btpy on a terminal, once its view, or the text ``until``, is there. ``interval``: how often it draws its maps;
+    None: as it does without ``-i``.
+    """
+    words = command(clerk, "-e", script, *(("-i", interval) if interval is not None else ()), *arguments)
     with terminal(words, columns=columns, lines=lines, env=env) as screen:
         screen.wait_for(until)
         yield screen
@@ -127,7 +129,7 @@ def test_a_distribution_is_drawn_in_place_and_printed_at_the_end(clerk: Target, 
 
 
 def test_events_scroll_by_above_the_view_and_garble_nothing(clerk: Target, golden: Golden) -> None:
-    with watching(clerk, BOTH, "-i", "200ms", "--hits", "0", "--rate", "0", lines=16) as screen:
+    with watching(clerk, BOTH, "--hits", "0", "--rate", "0", lines=16) as screen:
         for number in range(40):
             sell(clerk, "apple", 3, size=number)
         screen.wait_for(counted("apple", 120))
@@ -200,7 +202,7 @@ def test_a_message_above_a_view_that_fills_the_window_leaves_no_copy_of_it(clerk
 
 
 def test_events_during_a_pause_are_counted_and_reported_after_it(clerk: Target) -> None:
-    with watching(clerk, BOTH, "-i", "200ms", "--hits", "0") as screen:
+    with watching(clerk, BOTH, "--hits", "0") as screen:
         screen.press("p")
         screen.wait_for("paused")
         sell(clerk, "apple", 13)
@@ -226,7 +228,7 @@ def test_events_during_a_pause_are_counted_and_reported_after_it(clerk: Target) 
 
 def test_a_file_is_never_paused(clerk: Target, tmp_path: Path) -> None:
     path = tmp_path / "sold.txt"
-    with watching(clerk, BOTH, "-o", str(path), until="retransformed") as screen:
+    with watching(clerk, BOTH, "-o", str(path), until="retransformed", interval=None) as screen:
         screen.press("p")
         screen.wait_for("not paused")
         sell(clerk, "apple", 3)
@@ -241,7 +243,9 @@ def test_keys_without_a_view(clerk: Target, tmp_path: Path) -> None:
         @Level(1) @OnMethod(class="Clerk", method="sell") { print("fine print"); }
     """
     recording = tmp_path / "run.btz"
-    with watching(clerk, script, "--hits", "0", "--record", str(recording), until="retransformed") as screen:
+    with watching(
+        clerk, script, "--hits", "0", "--record", str(recording), until="retransformed", interval=None
+    ) as screen:
         screen.press("?")
         screen.wait_for("q quit · p pause · space print now · l L level up, down\n")
         sell(clerk, "apple", 1)
@@ -294,7 +298,7 @@ HOSTILE = "\\u001b[2J\\u001b]0;owned\\u0007evil\\r\\nfaked\\u202egnissim\\u200b\
 
 
 def test_wide_characters_stand_in_columns_and_hostile_ones_stay_text(clerk: Target, golden: Golden) -> None:
-    with watching(clerk, BOTH, "-i", "200ms", "--hits", "0") as screen:
+    with watching(clerk, BOTH, "--hits", "0") as screen:
         sell(clerk, "\\u6f22\\u5b57", 11)
         sell(clerk, "\\ud83d\\ude42\\ud83d\\ude42\\ud83d\\ude42", 7)
         sell(clerk, "cafe\\u0301", 5)
@@ -325,7 +329,7 @@ def test_colour_only_where_it_is_wanted(clerk: Target) -> None:
 
 def test_a_dumb_terminal_gets_plain_lines(clerk: Target) -> None:
     dumb: dict[str, str | None] = {"TERM": "dumb"}
-    with watching(clerk, TABLE, "-i", "200ms", env=dumb, until="retransformed") as screen:
+    with watching(clerk, TABLE, env=dumb, until="retransformed") as screen:
         sell(clerk, "apple", 3)
         screen.wait_for(lambda text: text.count("@sold[apple]  3\n") >= 3)
         assert "? keys" not in screen.text()
@@ -347,7 +351,7 @@ def test_a_pipe_gets_the_maps_each_interval(clerk: Target) -> None:
 
 
 def test_ctrl_c_twice_leaves_at_once(clerk: Target) -> None:
-    with watching(clerk, TABLE, *SELDOM) as screen:
+    with watching(clerk, TABLE, interval=SELDOM) as screen:
         sell(clerk, "apple", 3)
         screen.wait_for(counted("apple", 3))
         os.kill(clerk.pid, signal.SIGSTOP)
@@ -365,7 +369,7 @@ def test_ctrl_c_twice_leaves_at_once(clerk: Target) -> None:
 
 
 def test_progress_is_a_line_that_disappears_at_the_end(clerk: Target) -> None:
-    with watching(clerk, TABLE, *SELDOM) as screen:
+    with watching(clerk, TABLE, interval=SELDOM) as screen:
         os.kill(clerk.pid, signal.SIGSTOP)
         try:
             screen.press("C-c")
@@ -389,7 +393,7 @@ def test_a_signal_ends_it_in_order(clerk: Target, number: signal.Signals) -> Non
 
 
 def test_a_terminal_that_is_closed_leaves_nothing_in_the_target(clerk: Target) -> None:
-    with watching(clerk, BOTH, "-i", "200ms", "--hits", "0") as screen:
+    with watching(clerk, BOTH, "--hits", "0") as screen:
         sell(clerk, "apple", 3)
         screen.wait_for("3 events")
         screen.close_window()

@@ -17,6 +17,7 @@ from btpy.deadline import Deadline
 from btpy.distribution import version
 from btpy.errors import UsageError
 from btpy.output.otlp.settings import Credentials, Endpoint
+from btpy.tls import client_context
 
 _REPEATABLE = (429, 502, 503, 504)
 _MOST_ANSWER = 1 << 16  # the maximum number of bytes of an answer that are read
@@ -133,10 +134,7 @@ class Transport:
 
 def _tls(credentials: Credentials) -> ssl.SSLContext:
     try:
-        context = ssl.create_default_context(
-            cafile=None if credentials.authorities is None else str(credentials.authorities)
-        )
-        context.minimum_version = ssl.TLSVersion.TLSv1_2  # the Python of some distributions allows older ones
+        context = client_context(credentials.authorities)
         if credentials.certificate is not None:
             context.load_cert_chain(credentials.certificate, credentials.key)
     except (OSError, ssl.SSLError) as cause:
