@@ -160,6 +160,13 @@ class Member:
         """Binary names of the annotations of the member, visible and invisible (JVMS §4.7.16, §4.7.17)."""
         return _annotations(self.attributes, self.pool)
 
+    @property
+    def method_parameters(self) -> tuple[tuple[int, int], ...] | None:
+        """The pool index of the name (0: no name) and the access flags of each parameter (JVMS §4.7.24); None without
+        the attribute MethodParameters."""
+        attribute = self.attribute("MethodParameters")
+        return None if attribute is None else _method_parameters(attribute)
+
     @cached_property
     def parameter_names(self) -> tuple[str | None, ...]:
         """Source names of the parameters of a method, None where unknown: MethodParameters, else LocalVariableTable."""
@@ -216,12 +223,6 @@ class ClassFile:
     def source_file(self) -> str | None:
         attribute = self.attribute("SourceFile")
         return None if attribute is None else self.pool.text_at(int.from_bytes(attribute.content))
-
-    @property
-    def has_method_parameters(self) -> bool:
-        """True when a method has MethodParameters, which some JDKs lose on retransformation (JDK-8240908).
-        Raises ClassFileError."""
-        return b"MethodParameters" in self.data and any(method.attribute("MethodParameters") for method in self.methods)
 
     @property
     def has_annotated_components(self) -> bool:
@@ -391,14 +392,17 @@ def _has_annotated_components(record: Attribute, pool: ConstantPool) -> bool:
 
 
 @_bounded
+def _method_parameters(attribute: Attribute) -> tuple[tuple[int, int], ...]:
+    content = attribute.content
+    return tuple([unpack_from(">HH", content, 1 + 4 * i) for i in range(content[0])])
+
+
+@_bounded
 def _parameter_names(method: Member) -> tuple[str | None, ...]:
     parameters = descriptors.parse(method.descriptor)[0]
-    attribute = method.attribute("MethodParameters")
-    if attribute is not None:
-        content = attribute.content
-        indexes = [unpack_from(">H", content, 1 + 4 * i)[0] for i in range(content[0])]
-        if len(indexes) == len(parameters):
-            return tuple(method.pool.text_at(index) if index else None for index in indexes)
+    named = method.method_parameters
+    if named is not None and len(named) == len(parameters):
+        return tuple(method.pool.text_at(index) if index else None for index, _ in named)
     names: list[str | None] = [None] * len(parameters)
     variables = None if method.code is None else _find(method.code.attributes, "LocalVariableTable")
     if variables is None:

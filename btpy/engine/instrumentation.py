@@ -20,7 +20,7 @@ from btpy.codegen.jfr_events import event_class
 from btpy.dataclass import dataclass
 from btpy.engine.agent_probes import AgentProbe, wire_patterns
 from btpy.engine.class_weaving import malformed, weave_class
-from btpy.engine.jdk_faults import ANNOTATED_RECORDS, harms
+from btpy.engine.jdk_faults import ANNOTATED_RECORDS, harms, loses_parameter_names
 from btpy.engine.matching import MatchedClass, other_lines, why_missing_there
 from btpy.engine.method_limits import depends_on_prewoven, limits_classes, may_pass_limit, within_limits
 from btpy.engine.prewoven import prewoven_methods
@@ -235,7 +235,8 @@ class Instrumentation:
             # Without the lock: an application thread may be waiting for an answer about another class.
             try:
                 result = weave_methods(prepared.file, prepared.advised.plan, first)
-                prewoven = prewoven_methods(class_.id, prepared.file, result, _method_sites(result.sites))
+                names_lost = loses_parameter_names(weave_state.java_version)
+                prewoven = prewoven_methods(class_.id, prepared.file, result, _method_sites(result.sites), names_lost)
             except ClassFileError:
                 return None  # reported when it is woven
             with weave_state.lock:

@@ -10,7 +10,7 @@ all these parts. If the JVM shows the same parts, the agent puts the methods in 
 from __future__ import annotations
 
 from functools import lru_cache
-from struct import unpack_from
+from struct import pack, unpack_from
 
 from btpy.classfile.reader import ClassFile, Member
 from btpy.classfile.writer import code_of, name_index
@@ -24,10 +24,11 @@ _IN_CODE = ("LineNumberTable", "StackMapTable", "LocalVariableTable", "LocalVari
 
 
 def prewoven_methods(
-    class_id: int, file: ClassFile, woven_methods: WovenMethods, sites: tuple[MethodSites, ...]
+    class_id: int, file: ClassFile, woven_methods: WovenMethods, sites: tuple[MethodSites, ...], names_lost: bool
 ) -> PrewovenMethods | None:
     """The woven methods, for the agent; None if no method was woven, if a method could not be woven (the reason is
-    found again with the bytes of the JVM), or if the JVM will certainly show other parts. Raises ClassFileError.
+    found again with the bytes of the JVM), or if the JVM will certainly show other parts. ``names_lost``: whether the
+    JVM omits MethodParameters in the bytes that it shows. Raises ClassFileError.
     """
     if not woven_methods.code or woven_methods.refusals:
         return None
@@ -41,8 +42,34 @@ def prewoven_methods(
     code_name = name_index(code_of(woven_methods.code[0][0]))
     beginning = fingerprint(file.data[4 : file.pool_end])
     return PrewovenMethods(
-        class_id, sites, beginning, woven_methods.pool.count, woven_methods.pool.added, code_name, tuple(methods)
+        class_id,
+        sites,
+        beginning,
+        woven_methods.pool.count,
+        woven_methods.pool.added,
+        code_name,
+        _parameter_names(file) if names_lost else (),
+        tuple(methods),
     )
+
+
+def _parameter_names(file: ClassFile) -> tuple[bytes, ...]:
+    if b"MethodParameters" not in file.data:
+        return ()
+    named = [(method, method.method_parameters) for method in file.methods]
+    return tuple([_names(file, method, parameters) for method, parameters in named if parameters is not None])
+
+
+def _names(file: ClassFile, method: Member, parameters: tuple[tuple[int, int], ...]) -> bytes:
+    """``MethodNames`` (docs/protocol.md)."""
+
+    def text(index: int) -> bytes:
+        content = file.pool.utf8_at(index) if index else b""
+        return pack(">HH", index, len(content)) + content
+
+    name, descriptor = unpack_from(">HH", file.data, method.offset + 2)
+    rows = [pack(">H", flags) + text(index) for index, flags in parameters]
+    return b"".join((text(name), text(descriptor), bytes((len(parameters),)), *rows))
 
 
 def _shown(method: Member) -> bytes | None:

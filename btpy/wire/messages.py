@@ -16,7 +16,7 @@ from btpy.model.points import Point
 from btpy.model.sampling import SampleMode
 
 MAGIC = 0x42545059
-VERSION = 14
+VERSION = 15
 
 MAX_FRAME = 16 * 1024 * 1024
 """The largest frame in bytes, with the type, without the length field."""
@@ -233,7 +233,7 @@ class PrewovenMethods:
     its version to the end of its constant pool.
 
     ``pool_count``: ``constant_pool_count``, and the new ``constants`` after the old ones. ``code_name``: index of the
-    text ``Code``.
+    text ``Code``. ``parameter_names``: ``MethodNames`` of docs/protocol.md, for each method that has MethodParameters.
     """
 
     class_id: U4
@@ -242,6 +242,7 @@ class PrewovenMethods:
     pool_count: U2
     constants: bytes
     code_name: U2
+    parameter_names: tuple[bytes, ...]
     methods: tuple[WovenCode, ...]
 
 

@@ -140,7 +140,7 @@ def counted_prewoven(data: bytes, class_id: int, slot: int) -> tuple[PrewovenMet
             if method.code is not None
         ),
     )
-    prewoven = prewoven_methods(class_id, file, weave_methods(file, plan, slot << 24 | 1), ())
+    prewoven = prewoven_methods(class_id, file, weave_methods(file, plan, slot << 24 | 1), (), names_lost=True)
     class_bytes = weave(file, plan, slot << 24 | 1).data
     assert prewoven is not None
     assert class_bytes is not None

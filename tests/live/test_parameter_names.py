@@ -10,17 +10,21 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from btpy.engine import instrumentation
+from btpy.engine.prewoven import prewoven_methods
 from btpy.engine.session import Session
 from btpy.engine.target import Limits
 from btpy.events.aggregates import Count
 from btpy.jvm.connecting import Connecting
 from btpy.lang.check.checker import check_source
 from btpy.model.source import Source
-from btpy.wire.messages import SessionInfo
+from btpy.wire.messages import PrewovenMethods, SessionInfo
 from tests import agents
 from tests.jdks import all_jdks, compiled
 from tests.live.scripts import program, waited
@@ -76,6 +80,31 @@ def test_names_are_the_same_before_during_and_after(jdk: int, tmp_path: Path) ->
             assert (maps["n"]["order",], maps["m"]["order",]) == (Count(2), Count(1))
             assert (receipt.woven, receipt.restored, receipt.clean) == (3, 3, True)
             assert both(jvm) == before
+
+
+@pytest.mark.parametrize(
+    ("shown", "during"), [("the class of the client", "order(0 consumer,"), ("another class", None)]
+)
+def test_the_client_sends_the_names_of_the_class_that_it_has_woven(
+    monkeypatch: pytest.MonkeyPatch, shown: str, during: str | None, tmp_path: Path
+) -> None:
+    """The client sends a wrong name, to show which names the agent uses."""
+
+    def misspelled(*arguments: Any) -> PrewovenMethods:
+        prewoven = prewoven_methods(*arguments)
+        assert prewoven is not None
+        names = tuple(names.replace(b"customer", b"consumer") for names in prewoven.parameter_names)
+        beginning = bytes(8) + prewoven.beginning[8:] if during is None else prewoven.beginning
+        return replace(prewoven, parameter_names=names, beginning=beginning)
+
+    monkeypatch.setattr(instrumentation, "prewoven_methods", misspelled)
+    with bound(17, tmp_path) as jvm:
+        before = asked(jvm, "names")
+        with Session.attach(jvm.pid) as session:
+            session.deployer.load(program(SCRIPT))
+            names = asked(jvm, "names")
+            session.departure.detach()
+    assert names == before if during is None else during in names
 
 
 @all_jdks

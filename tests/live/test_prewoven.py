@@ -91,7 +91,7 @@ def test_classes_that_the_agent_loads_as_it_weaves_are_prewoven_too(jdk: int, qu
 def test_nothing_is_said_where_nothing_is_woven_or_something_is_refused() -> None:
     file = ClassFile.parse((Path(counted_classes()) / "Counted.class").read_bytes())
     none = weave_methods(file, ClassPlan(file.name, ()), 1)
-    assert prewoven_methods(1, file, none, ()) is None
+    assert prewoven_methods(1, file, none, (), names_lost=True) is None
     result = weave_methods(file, advice.everything(file), 1)
-    assert prewoven_methods(1, file, result, ()) is not None
-    assert prewoven_methods(1, file, result._replace(refusals=(object(),)), ()) is None  # type: ignore[arg-type]
+    assert prewoven_methods(1, file, result, (), names_lost=True) is not None
+    assert prewoven_methods(1, file, result._replace(refusals=(object(),)), (), names_lost=True) is None  # type: ignore[arg-type]

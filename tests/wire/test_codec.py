@@ -94,7 +94,7 @@ def test_bytes_on_the_wire_are_those_of_the_document() -> None:
     payload += bytes.fromhex("00000001 00000004 01000178 000003e8 00000005")
     assert codec.encode(search) == struct.pack(">IB", len(payload) + 1, 0x11) + payload
     hello = Hello(messages.MAGIC, messages.VERSION, bytes(range(32)))
-    assert codec.encode(hello) == b"\0\0\0\x27\x01BTPY\0\x0e" + bytes(range(32))
+    assert codec.encode(hello) == b"\0\0\0\x27\x01BTPY\0\x0f" + bytes(range(32))
 
 
 def test_a_lone_surrogate_takes_three_bytes() -> None:

@@ -18,7 +18,7 @@ import java.nio.channels.SocketChannel;
  */
 final class Connection {
     private static final int MAGIC = 0x42545059;
-    private static final int VERSION = 14;
+    private static final int VERSION = 15;
     private static final int NONCE = 32;
     private static final byte[] CLIENT = {'c', 'l', 'i', 'e', 'n', 't'};
     private static final byte[] AGENT = {'a', 'g', 'e', 'n', 't'};

@@ -11,11 +11,15 @@ import java.lang.reflect.Parameter;
  * at a retransformation (JDK-8240908). The transformer adds them to the class files that it returns, so the class keeps
  * them.
  *
- * <p>They come from the class file, or from reflection if the loader has no class file. They are kept as text, because
- * another agent or session may have given the class a different constant pool. The index of each text in the class file
- * is stored before the text, because the shown class file nearly always has the text at the same index.
+ * <p>They come from the client together with prewoven methods, or from the class file, or from reflection if the loader
+ * has no class file. They are kept as text, because another agent or session may have given the class a different
+ * constant pool. The index of each text in the class file is stored before the text, because the shown class file nearly
+ * always has the text at the same index.
  */
 final class ParameterNames {
+    /** Whether this JVM omits the attributes. */
+    static final boolean ARE_LOST = Platform.losesParameterNames();
+
     private static final byte[] ATTRIBUTE = modifiedUtf8("MethodParameters");
     private static final int UTF8 = 1;
     private static final int MAX_CONSTANTS = 0xFFFF;
@@ -37,15 +41,24 @@ final class ParameterNames {
 
     private final int methods;
 
-    /**
-     * For each method: the text of its name, the text of its descriptor, u1 number of parameters, and for each
-     * parameter its flags and the text of its name.
-     */
+    /** A {@code MethodNames} (docs/protocol.md) for each method. */
     private final byte[] content;
 
     private ParameterNames(int methods, byte[] content) {
         this.methods = methods;
         this.content = content;
+    }
+
+    /** The names that the client has read. Each item is a {@code MethodNames} (docs/protocol.md). */
+    static ParameterNames of(byte[][] methodNames) {
+        if (methodNames.length == 0) {
+            return NONE;
+        }
+        ByteArrayOutputStream content = new ByteArrayOutputStream();
+        for (byte[] names : methodNames) {
+            content.write(names, 0, names.length);
+        }
+        return new ParameterNames(methodNames.length, content.toByteArray());
     }
 
     /**

@@ -27,6 +27,9 @@ final class PrewovenMethods {
     private final byte[] constants;
     private final int codeName;
 
+    /** The names of the parameters in the class file of the client. */
+    private final ParameterNames parameterNames;
+
     /**
      * For each method its flags, {@code name_index << 16 | descriptor_index}, the fingerprint and the length of its
      * Code attribute, and the woven Code attribute.
@@ -44,6 +47,7 @@ final class PrewovenMethods {
         poolCount = message.u2();
         constants = message.bytes();
         codeName = message.u2();
+        parameterNames = ParameterNames.of(message.byteArrays());
         flags = new int[message.count(22)];
         methods = new int[flags.length];
         shownCodes = new long[flags.length];
@@ -64,12 +68,26 @@ final class PrewovenMethods {
     }
 
     /**
+     * Returns the names of the parameters of a class that the JVM shows without them. If the client has woven another
+     * class, these are the names in the class file of the loader, which runs the code of the loader.
+     */
+    ParameterNames parameterNames(Class<?> type, byte[] shownFile) {
+        ParameterNames names = beginsAs(shownFile) ? parameterNames : ParameterNames.of(type);
+        return names == null ? parameterNames : names;
+    }
+
+    private boolean beginsAs(byte[] shownFile) {
+        return beginningLength <= shownFile.length - VERSION_AT
+                && Fingerprint.sums(shownFile, VERSION_AT, beginningLength) == beginningHash;
+    }
+
+    /**
      * Returns the class with the woven methods, or null if the shown class differs from the one that the client has
      * woven.
      */
     byte[] weaveInto(byte[] shownFile) {
         try {
-            if (Fingerprint.sums(shownFile, VERSION_AT, beginningLength) != beginningHash) {
+            if (!beginsAs(shownFile)) {
                 return null;
             }
             int poolEnd = VERSION_AT + beginningLength;

@@ -21,7 +21,6 @@ final class Retransformer {
     /** The client recognises this text. */
     private static final String NAMES_LOST = "it would lose the names of its parameters, and no class file tells them (JDK-8240908)";
 
-    private static final boolean LOSES_NAMES = Platform.losesParameterNames();
     static final String NO_MEMORY = "the heap of the JVM is nearly full, and weaving it could take the last of it";
 
     /** The heap memory in bytes for weaving a class, several times the size of its class file. */
@@ -170,8 +169,9 @@ final class Retransformer {
         if (!instrumentation.isModifiableClass(type)) {
             return "the JVM does not let this class be changed";
         }
-        // If a class was woven while it was being loaded, the JVM shows the class with the names of the parameters.
-        if (LOSES_NAMES && record.parameterNames == null && !record.woven) {
+        // If a class was woven while it was being loaded, the JVM shows the class with the names of the parameters. The
+        // client sends them together with prewoven methods.
+        if (ParameterNames.ARE_LOST && record.parameterNames == null && !record.woven && record.prewoven == null) {
             record.parameterNames = ParameterNames.of(type);
             if (record.parameterNames == null && !losesNames) {
                 return NAMES_LOST;

@@ -243,6 +243,11 @@ class Transformer implements ClassFileTransformer {
      * shown.
      */
     private byte[] ask(ClassRecord record, Class<?> type, byte[] bytes, boolean own) throws Exception {
+        PrewovenMethods methods = own ? record.prewoven : null;
+        record.prewoven = null;
+        if (methods != null && ParameterNames.ARE_LOST && record.parameterNames == null && !record.woven) {
+            record.parameterNames = methods.parameterNames(type, bytes);
+        }
         ParameterNames names = record.parameterNames;
         byte[] fullFile = names == null ? bytes : names.addTo(bytes);
         byte[] hash = Fingerprint.of(fullFile);
@@ -265,9 +270,7 @@ class Transformer implements ClassFileTransformer {
         byte[] keptFile = Arrays.equals(hash, record.latestHash) ? record.wovenFile : null;
         record.latestHash = hash;
         record.latestIsShared = shared;
-        PrewovenMethods methods = own ? record.prewoven : null;
         byte[] woven = methods == null || questions.isClosed() ? null : methods.weaveInto(currentFile);
-        record.prewoven = null;
         byte[] addedConstants = woven == null ? null : methods.constants();
         if (woven == null) {
             // Another session changes the bytes, but not the program. Its threads are threads of the agent, too.
