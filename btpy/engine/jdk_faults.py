@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from btpy.classfile.reader import ClassFile
 from btpy.plan.plan import Refusal, RefusalReason
@@ -36,5 +37,6 @@ def breaks_records(java_version: str) -> bool:
     return [16] <= _numbers(java_version) < [25, 0, 4]
 
 
+@cache
 def _numbers(java_version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", java_version.removeprefix("1."))[:3]]

@@ -9,7 +9,7 @@ gets into it.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from btpy.events.records import END_OF_VALUES, HEADER, Record, StackRef, Withheld
@@ -89,7 +89,7 @@ _readers: dict[Tags, RunReader] = {}
 
 
 def _new_reader(tags: Tags) -> RunReader:
-    parts = list(_parts(tags, HEADER.format[1:], ["size", "kind", "site", "probe", "nanos", "tid"]))
+    parts = list(_parts(tags, "iiiIqq", ["size", "kind", "site", "probe", "nanos", "tid"], _NUMBERS))
     namespace: dict[str, object] = {
         "Record": Record,
         "new": tuple.__new__,
@@ -100,7 +100,7 @@ def _new_reader(tags: Tags) -> RunReader:
     values = "".join(f"{value}, " for value in _values(tags, parts))
     source = [
         "def run(payload, start, template, probes, thread_name, append):",
-        *_loop(parts, ["kind == template", "0 <= probe < probes"], namespace),
+        *_loop(parts, ["kind == template", "probe < probes"], namespace),
         f"  append(new(Record, (kind, site, probe, nanos, tid, thread_name(tid, ''), ({values}))))",
         "  start = end",
         " return start",
@@ -114,7 +114,7 @@ def text_tester(tags: Tags, is_short: Test, is_long: Test, is_wide: Test) -> Tex
     byte for each character, up to ``SHORT`` of them or more. ``is_wide``: the test for texts with two bytes for each
     character.
     """
-    parts = list(_parts(tags, f"i{HEADER.size - 4}x", ["size"]))
+    parts = list(_parts(tags, f"i{HEADER.size - 4}x", ["size"], {}))
     namespace: dict[str, object] = {"is_short": is_short, "is_long": is_long, "is_wide": is_wide}
     tests = []
     for index, part in enumerate(parts[:-1]):
@@ -189,22 +189,25 @@ def _leap(tags: Tags, least: int, namespace: dict[str, object]) -> list[str]:
     ]
 
 
-def _parts(tags: Tags, codes: str, names: list[str]) -> Iterator[_Part]:
-    """``codes`` and ``names``: of the head."""
+def _parts(tags: Tags, codes: str, names: list[str], numbers: Mapping[int, str]) -> Iterator[_Part]:
+    """``codes`` and ``names``: of the head. ``numbers``: the codes of the numbers that get a name; the bytes of all
+    others are skipped."""
     checks: list[str] = []
-    number = 0
+    text = 0
     for index, tag in enumerate(tags):
         codes += "B"
         names.append(f"tag{index}")
         checks.append(f"0 < tag{index} <= {TRUE}" if tag == TRUE else f"tag{index} == {tag}")
-        if tag in _NUMBERS:
-            codes += _NUMBERS[tag]
+        if tag in numbers:
+            codes += numbers[tag]
             names.append(f"value{index}")
         elif tag in (LATIN, WIDE):
-            names.append(f"length{number}")
+            names.append(f"length{text}")
             yield _Part(f"{codes}H", names, checks, tag)
             codes, names, checks = "", [], []
-            number += 1
+            text += 1
+        else:
+            codes += "x" * _SIZES[tag]
     yield _Part(f"{codes}B", [*names, "marker"], [*checks, f"marker == {END_OF_VALUES}"], None)
 
 

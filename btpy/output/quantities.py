@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from functools import cache
+from typing import Final
 
 from btpy.model.types import Kind
 
@@ -26,6 +29,23 @@ def quantity(number: int | float, kind: Kind, unit: str = "") -> str:
 
 def duration(nanos: int | float) -> str:
     """Three significant digits: ``312ns``, ``12.3ms``, ``1.02s``; from a minute on ``1m12s``, ``2h05m``, ``3d04h``."""
+    if type(nanos) is int and 1000 <= nanos < _MINUTE:
+        step = _STEPS[bisect_right(_ENDS, nanos)]
+        return _rounded_duration((nanos + step // 2) // step * step)
+    return _duration(nanos)
+
+
+_MINUTE: Final = 59_950_000_000
+"""From here on a duration is shown in minutes."""
+
+_STEPS: Final = [10**power for power in range(1, 9)]
+"""The third digit of a duration in nanoseconds, from 1 us on."""
+
+_ENDS: Final = [1999 * step // 2 for step in _STEPS]
+"""Durations from here on are rounded to the next step."""
+
+
+def _duration(nanos: int | float) -> str:
     if nanos < 0:
         return "-" + duration(-nanos)
     if nanos < 999.5:
@@ -34,7 +54,7 @@ def duration(nanos: int | float) -> str:
         return f"{nanos / 1e3:.3g}us"
     if nanos < 999_500_000:
         return f"{nanos / 1e6:.3g}ms"
-    if nanos < 59_950_000_000:
+    if nanos < _MINUTE:
         return f"{nanos / 1e9:.3g}s"
     if not math.isfinite(nanos):
         return plain(nanos)
@@ -46,6 +66,9 @@ def duration(nanos: int | float) -> str:
         return f"{minutes // 60}h{minutes % 60:02d}m"
     hours = round(nanos / 3600e9)
     return f"{hours // 24}d{hours % 24:02d}h"
+
+
+_rounded_duration = cache(_duration)  # about 7,000 texts, which most lines and tables share
 
 
 def size(count: int | float) -> str:

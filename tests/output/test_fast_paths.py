@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import pytest
@@ -63,8 +64,8 @@ def test_the_short_way_and_the_long_way_give_the_same_line(
 def test_three_digits_of_a_duration(nanos: int) -> None:
     for size, unit in ((10**3, "us"), (10**6, "ms"), (10**9, "s")):
         if nanos < 999.5 * size and nanos < 59_950_000_000:
-            number = nanos / size
-            digits = 2 if number < 9.995 else 1 if number < 99.95 else 0
-            digits_text = f"{number:.{digits}f}"
-            assert duration(nanos) == (digits_text.rstrip("0").rstrip(".") if digits else digits_text) + unit
+            number = Decimal(nanos) / size
+            digit = "0.01" if number < Decimal("9.995") else "0.1" if number < Decimal("99.95") else "1"
+            rounded = number.quantize(Decimal(digit), ROUND_HALF_UP)
+            assert duration(nanos) == f"{float(rounded):g}{unit}"
             return
