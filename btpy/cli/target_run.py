@@ -233,8 +233,8 @@ class TargetRun:
             self._recorder.message(message)
         records_only = self._settings.destination.silent and not self._exports and self._settings.hits is None
         if records_only and isinstance(message, Events):
-            templates = self.context.outline.templates
-            if not any(templates[id_].kind in _ACTED_ON for id_, _ in tally(message.records) if id_ < len(templates)):
+            acted_on = {template.id for template in self.context.outline.templates if template.kind in _ACTED_ON}
+            if not acted_on or acted_on.isdisjoint(id_ for id_, _ in tally(message.records)):
                 return
         item = self.session.item(message)
         for export in self._exports:
