@@ -1,7 +1,10 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
-/** Early is loaded and not initialised. A reflective look at its constructors would load Late. "call N" calls a method of each class. */
+/**
+ * Early is loaded and not initialised. A reflective look at its public constructors would load Late, and a look at the
+ * other constructor would load Never. "call N" calls a method of Early and one of Late.
+ */
 public final class Linked {
     static class Late {
         static int hit() {
@@ -9,8 +12,17 @@ public final class Linked {
         }
     }
 
+    static class Never {
+        static int hit() {
+            return 1;
+        }
+    }
+
     static class Early {
-        Early(Late late) {
+        public Early(Late late) {
+        }
+
+        Early(Never never) {
         }
 
         static int hit() {

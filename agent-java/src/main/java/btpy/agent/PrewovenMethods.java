@@ -72,8 +72,15 @@ final class PrewovenMethods {
      * class, these are the names in the class file of the loader, which runs the code of the loader.
      */
     ParameterNames parameterNames(Class<?> type, byte[] shownFile) {
-        ParameterNames names = beginsAs(shownFile) ? parameterNames : ParameterNames.of(type);
-        return names == null ? parameterNames : names;
+        if (beginsAs(shownFile)) {
+            return parameterNames;
+        }
+        try {
+            ParameterNames names = ParameterNames.of(type);
+            return names == null ? parameterNames : names;
+        } catch (Throwable failure) { // of the loader, or no memory is left
+            return parameterNames;
+        }
     }
 
     private boolean beginsAs(byte[] shownFile) {

@@ -162,8 +162,9 @@ final class Retransformer {
 
     /**
      * Returns null if the class can be retransformed, otherwise the reason. A class that is not initialised is linked
-     * first, because retransformation races with linking (JDK-8277444); getDeclaredConstructors links without
-     * initialising. A type that is missing only from the signatures of constructors is not an obstacle.
+     * first, because retransformation races with linking (JDK-8277444); getConstructors links without initialising,
+     * and loads only the types in the signatures of public constructors. A type that is missing there is not an
+     * obstacle.
      */
     private String refusal(ClassRecord record, Class<?> type) {
         if (!instrumentation.isModifiableClass(type)) {
@@ -181,7 +182,7 @@ final class Retransformer {
             return null;
         }
         try {
-            type.getDeclaredConstructors();
+            type.getConstructors();
         } catch (NoClassDefFoundError missingType) {
             return null;
         } catch (TypeNotPresentException missingType) {
