@@ -86,6 +86,10 @@ class TargetGone(BtpyError):
     exit_status = 5
 
 
+class NotAnswered(BtpyError):
+    """The caller no longer waits for an answer of the target, which may still come."""
+
+
 class BudgetExceeded(BtpyError):
     exit_status = 6
 

@@ -57,6 +57,7 @@ from btpy.model.source import Source
 from btpy.output.writer import Clock, Context, ProbeError
 from btpy.plan.listing import ListedProbe
 from btpy.plan.plan import Refusal
+from btpy.wire.channel import GoesOn
 from btpy.wire.channel import Tap as Tap
 from btpy.wire.messages import Errors, Exiting, Message
 
@@ -536,6 +537,12 @@ class PulledSession(BaseSession):
         the JVM waits for :meth:`detach`.
         """
         return self._engine.delivery.received(timeout)
+
+    def while_silent(self, goes_on: GoesOn | None) -> None:
+        """Calls this function ten times a second while the target does not answer a request for maps, with the seconds
+        of the wait. When the function returns False, the request raises NotAnswered. None: no function is called.
+        """
+        self._engine.agent.goes_on = goes_on
 
     def item(self, message: Message) -> Item:
         """Decodes a received message. The caller must pass every message once, in order. Raises ProtocolError."""

@@ -10,10 +10,13 @@ import signal
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
+from btpy.api.jvms import is_stopped
 from btpy.cli.keyboard import Keyboard
+from btpy.cli.progress import stopped
 from btpy.cli.screen import Screen
 from btpy.model.outline import Moment
 from btpy.model.templates import TemplateKind
@@ -24,6 +27,7 @@ from btpy.present.presenter import in_words
 from btpy.present.report import status
 
 if TYPE_CHECKING:
+    from btpy.api.jvms import JvmProcess
     from btpy.cli.console import Console
     from btpy.cli.merged_maps import MergedMaps
     from btpy.cli.signals import Signals
@@ -38,6 +42,7 @@ USUAL_INTERVAL = 1.0
 _PRINTING = (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.MAP, TemplateKind.PLOT, TemplateKind.TABLE)
 _REMEMBERED_TURNS = 5  # the end of the connection may arrive some turns after a pause
 _KEY_SECONDS = 0.05  # seconds between two readings of the keyboard
+_SILENT_SECONDS = 1.0  # seconds after which the user is told that a JVM does not answer
 _STALE_SECONDS = 1.0  # seconds after which the clock and the counts below the maps are redrawn
 _REST = 10  # reading maps may use this fraction (1/n) of a processor
 _KEPT_SECONDS = 2.0  # seconds between two readings of the maps of several targets that are not shown
@@ -105,6 +110,7 @@ class Live:
         self._history = History()
         self._arrangement = Arrangement()
         self._help = False
+        self._silence = ""  # the reason why the view stands still
         self._began = self._last_turn = time.monotonic()
         self._pauses = deque([0.0, 0.0], maxlen=_REMEMBERED_TURNS)
         if terms.fresh:
@@ -120,12 +126,16 @@ class Live:
             self._stream.sink.system_write = self._console.write = self._screen.write
             self._signals.echoed = False  # the view overwrites the ^C that the terminal shows
         self._signals.attend(True)
+        for target in self._targets:
+            target.session.while_silent(partial(self._goes_on, target.session.target.process))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._signals.attend(False)
+        for target in self._targets:
+            target.session.while_silent(None)
         if self._screen is not None:
             self._screen.clear()
             self._stream.sink.system_write = self._console.write = os.write
@@ -149,6 +159,7 @@ class Live:
     def turn(self) -> None:
         """Does all due work, and reacts to signals and keys. Raises ProtocolError, OutputError."""
         now = time.monotonic()
+        self._silence = ""
         self._pauses.append(now - self._last_turn)
         self._last_turn = now
         for key in self._keyboard.pressed() if self._keyboard is not None else ():
@@ -165,6 +176,21 @@ class Live:
             self._look()
         elif self._last_turn >= self._stale:
             self._draw()
+
+    def _goes_on(self, process: JvmProcess, seconds: float) -> bool:
+        """Tells the user that a JVM has not answered for so many seconds. Returns False when the run must end."""
+        if self._keyboard is not None and "q" in self._keyboard.pressed():
+            self._signals.stop = "q"
+        if self._signals.stop is not None:
+            return False
+        if seconds >= _SILENT_SECONDS:
+            before = self._silence
+            self._silence = stopped(process) if is_stopped(process) else f"the JVM {process.pid} does not answer"
+            if self._screen is None and self._silence != before:
+                self._console.say(self._silence)
+            elif self._screen is not None and time.monotonic() >= self._stale:
+                self._draw()
+        return True
 
     def _look(self) -> None:
         """Reads the maps, and shows them if the settings ask for it. The maps of several targets are always read, so
@@ -214,7 +240,9 @@ class Live:
             level=self._level if self._levels else None,
             running=(len(self._targets), len(self._showings)),
         )
-        if self._keyboard is None:
+        if self._silence:
+            lines = [f"{text} · {self._silence}"]
+        elif self._keyboard is None:
             lines = [text]
         elif self._help:
             lines = [text, *_wrapped(self._keys(), columns)]

@@ -43,6 +43,10 @@ def words(step: Step, seconds: float) -> str:
     return f"{work} · {seconds:.0f} s"
 
 
+def stopped(process: JvmProcess) -> str:
+    return f"the JVM is stopped (kill -CONT {process.pid})"
+
+
 @contextmanager
 def reported(progress: Progress, console: Console, process: JvmProcess) -> Iterator[None]:
     """While the block runs, reports its progress, and whether a stopped ``process`` delays it."""
@@ -71,7 +75,7 @@ def _tell(progress: Progress, console: Console, process: JvmProcess, over: threa
             continue
         text = words(step, now - began)
         if jvms.is_stopped(process):
-            text = f"the JVM is stopped (kill -CONT {process.pid}) · {text}"
+            text = f"{stopped(process)} · {text}"
         if not console.unicode:
             text = text.replace("·", "|")
         if screen is not None and screen.in_foreground:

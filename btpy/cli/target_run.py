@@ -27,7 +27,7 @@ from btpy.api.results import (
 from btpy.api.session import Deployment, PulledSession, Receipt
 from btpy.cli.progress import reported
 from btpy.cli.run_report import Drawing, RunReport
-from btpy.errors import BudgetExceeded, OutputError, TargetGone
+from btpy.errors import BudgetExceeded, NotAnswered, OutputError, TargetGone
 from btpy.model.attachments import EndAttachment
 from btpy.model.outline import Moment
 from btpy.model.templates import TemplateKind
@@ -188,11 +188,14 @@ class TargetRun:
 
     @contextlib.contextmanager
     def noticing(self) -> Iterator[None]:
-        """A context for requests to the target. If the target has ended, the next turn reports its end."""
+        """A context for requests to the target. If the target has ended, the next turn reports its end. If the user
+        ends the run before the target answers, the request is left out."""
         try:
             yield
         except TargetGone as error:
             self._loss = error
+        except NotAnswered:
+            pass
 
     def turn(self, poll: float, signals: Signals) -> str:
         """Shows the items of the next ``poll`` seconds. Returns the reason why the run must end; empty: there is

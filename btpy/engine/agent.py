@@ -18,7 +18,7 @@ from btpy.model.attachments import event_number
 from btpy.model.patterns import ClassPatternKind
 from btpy.model.sampling import SampleMode
 from btpy.wire import messages
-from btpy.wire.channel import Channel
+from btpy.wire.channel import Channel, GoesOn
 from btpy.wire.messages import Classes, ClassFiles, Done, LoadedClass, Message, Pattern
 
 ANSWER_SECONDS = 30.0
@@ -105,11 +105,13 @@ def _unknown(loaded_class: LoadedClass) -> bytes | None:
 
 class Agent:
     """``lost``: as in :class:`Channel`. ``loaded``: classes of the target at the time of the attach. ``progress``: the
-    progress of long requests.
+    progress of long requests. ``goes_on``: called while the target does not answer a request for maps, which raises
+    NotAnswered when it returns False; None: the request waits.
     """
 
     def __init__(self, channel: Channel, lost: Callable[[str], TargetGone], loaded: int) -> None:
         self.progress = Progress()
+        self.goes_on: GoesOn | None = None
         self._channel = channel
         self._lost = lost
         self._loaded = loaded
@@ -306,7 +308,8 @@ class Agent:
         self._channel.send(messages.Go())
 
     def snapshot(self, map_: int) -> messages.Maps:
-        return self.call(lambda request: messages.Snapshot(request, (map_,)), messages.Maps, ANSWER_SECONDS)
+        build = partial(messages.Snapshot, map_ids=(map_,))
+        return self._wait(self._channel.ask(build, messages.Maps, self.goes_on), ANSWER_SECONDS)
 
     def refresh(self) -> None:
         """Returns when this process has the current COUNTERS and ERRORS of the target."""

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from btpy import interpreter
-from btpy.errors import BtpyError, ProtocolError, TargetGone
+from btpy.errors import BtpyError, NotAnswered, ProtocolError, TargetGone
 from btpy.temporary import Temporary
 from btpy.wire import codec
 from btpy.wire.messages import (
@@ -91,6 +91,12 @@ Due = TypeVar("Due", Hello, Welcome)
 
 Tap = Callable[[Message, int, bool], None]
 
+GoesOn = Callable[[float], bool]
+"""Whether to wait longer for an answer, after that many seconds."""
+
+_LOOK_SECONDS = 0.1
+"""Seconds between two calls of GoesOn."""
+
 _OF_AGENTS = {kind.code: kind for kind in FROM_AGENT}
 """The messages that an agent may send after the handshake."""
 
@@ -111,6 +117,20 @@ _Numbered = (
     | Left
     | Locations
 )
+
+
+def _patiently(place: _Place, timeout: float, goes_on: GoesOn) -> Message | BtpyError:
+    """The answer. Raises queue.Empty after ``timeout`` seconds, and NotAnswered."""
+    began = time.monotonic()
+    while True:
+        try:
+            return place.get(timeout=min(timeout, _LOOK_SECONDS))
+        except queue.Empty:
+            waited = time.monotonic() - began
+            if waited >= timeout:
+                raise
+            if not goes_on(waited):
+                raise NotAnswered(f"the target has not answered for {waited:.0f} s") from None
 
 
 class OtherVersion(ProtocolError):
@@ -422,13 +442,17 @@ class Channel:
         """
         return self.ask(build, answer)(timeout)
 
-    def ask(self, build: Callable[[int], Message], answer: type[Answer]) -> Callable[[float], Answer]:
-        """Sends a request now; the function that it returns waits for the answer. Raises as :meth:`call`."""
+    def ask(
+        self, build: Callable[[int], Message], answer: type[Answer], goes_on: GoesOn | None = None
+    ) -> Callable[[float], Answer]:
+        """Sends a request now; the function that it returns waits for the answer. Raises as :meth:`call`, and
+        NotAnswered when ``goes_on`` ends the wait. The channel then drops a late answer.
+        """
         with self._state:
             self._check_open()
             request = self._next_request
             self._next_request += 1
-        return self._ask(request, build(request), answer)
+        return self._ask(request, build(request), answer, goes_on)
 
     def configure(self, message: Message, timeout: float) -> Configured:
         """Sends CONFIGURE and waits for CONFIGURED, the only answer without a request id. Raises as :meth:`call`."""
@@ -447,7 +471,9 @@ class Channel:
         self._unsent_bytes += len(frame)
         self._state.notify_all()
 
-    def _ask(self, request: int, message: Message, answer: type[Answer]) -> Callable[[float], Answer]:
+    def _ask(
+        self, request: int, message: Message, answer: type[Answer], goes_on: GoesOn | None = None
+    ) -> Callable[[float], Answer]:
         place: _Place = queue.SimpleQueue()
         with self._state:
             self._check_open()
@@ -455,7 +481,7 @@ class Channel:
 
         def wait(timeout: float) -> Answer:
             try:
-                received = place.get(timeout=timeout)
+                received = place.get(timeout=timeout) if goes_on is None else _patiently(place, timeout, goes_on)
             except queue.Empty:
                 raise TimeoutError(f"no answer to {type(message).__name__}") from None
             finally:

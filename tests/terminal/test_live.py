@@ -368,6 +368,29 @@ def test_ctrl_c_twice_leaves_at_once(clerk: Target) -> None:
     check_left(clerk)
 
 
+@pytest.mark.parametrize("key", ["C-c", "q"])
+def test_the_view_tells_that_the_jvm_stands_still_and_can_be_left(clerk: Target, key: str) -> None:
+    with watching(clerk, TABLE) as screen:
+        sell(clerk, "apple", 3)
+        screen.wait_for(counted("apple", 3))
+        stopped = f"the JVM is stopped (kill -CONT {clerk.pid})"
+        for _ in range(2):
+            os.kill(clerk.pid, signal.SIGSTOP)
+            screen.wait_for(f" · {stopped}")
+            os.kill(clerk.pid, signal.SIGCONT)
+            screen.wait_for("? keys")
+        os.kill(clerk.pid, signal.SIGSTOP)
+        try:
+            screen.wait_for(f" · {stopped}")
+            screen.press(key)
+            screen.wait_for(f"{stopped} · putting 1 class back · ")
+        finally:
+            os.kill(clerk.pid, signal.SIGCONT)
+        assert screen.wait_for_end() == 0
+        assert "classes restored 1/1" in screen.text()
+    check_left(clerk)
+
+
 def test_progress_is_a_line_that_disappears_at_the_end(clerk: Target) -> None:
     with watching(clerk, TABLE, interval=SELDOM) as screen:
         os.kill(clerk.pid, signal.SIGSTOP)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from btpy.errors import BtpyError, ProtocolError, TargetGone
+from btpy.errors import BtpyError, NotAnswered, ProtocolError, TargetGone
 from btpy.wire import channel as channel_module
 from btpy.wire.channel import Channel, Listener
 from btpy.wire.messages import (
@@ -361,6 +361,24 @@ def test_a_late_answer_is_dropped() -> None:
             both.channel.call(lambda request: Search(request, (), 1, 0), Classes, timeout=0.01)
         both.peer.send(Classes(1, 0, 0, ()), Events(b"x"))
         assert both.delivered.get(timeout=PATIENCE) == Events(b"x")
+
+
+def test_a_caller_can_give_up_and_the_late_answer_is_dropped() -> None:
+    waits: list[float] = []
+
+    def goes_on(seconds: float) -> bool:
+        waits.append(seconds)
+        return len(waits) < 3
+
+    with connected() as both:
+        with pytest.raises(NotAnswered):
+            both.channel.ask(lambda request: Search(request, (), 1, 0), Classes, goes_on)(PATIENCE)
+        assert len(waits) == 3
+        assert waits == sorted(waits)
+        both.peer.send(Classes(1, 0, 0, ()), Events(b"x"))
+        assert both.delivered.get(timeout=PATIENCE) == Events(b"x")
+        with pytest.raises(TimeoutError):
+            both.channel.ask(lambda request: Search(request, (), 1, 0), Classes, lambda seconds: True)(0.01)
 
 
 def test_an_error_of_the_receiver_ends_the_connection() -> None:
