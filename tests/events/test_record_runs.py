@@ -122,12 +122,14 @@ def made() -> Iterator[mock.Mock]:
         yield made
 
 
+@pytest.mark.replaces
 def test_a_template_gets_a_limited_number_of_readers(made: mock.Mock) -> None:
     shapes = [encode_record([7] * count) for count in range(1, 40)]
     decoded(b"".join(shapes) * 3, by_runs=True, templates=[template(slot(0, rest=True))])
     assert made.call_count == 16
 
 
+@pytest.mark.replaces
 def test_a_number_of_readers_is_made_whatever_comes(made: mock.Mock) -> None:
     kinds = [None, True, 7, 7.5, "seven"]
     for values in itertools.product(kinds, repeat=4):

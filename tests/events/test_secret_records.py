@@ -131,6 +131,7 @@ def test_a_number_that_reads_like_a_secret_is_left_alone() -> None:
     assert masked(payload) != payload
 
 
+@pytest.mark.replaces
 def test_a_target_that_sends_many_kinds_of_records_makes_a_limited_number_of_testers() -> None:
     kinds: list[Value] = [None, True, 7, 7.5, "seven"]
     records = [

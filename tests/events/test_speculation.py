@@ -63,6 +63,7 @@ def test_an_id_is_given_up_after_its_time() -> None:
     ]
 
 
+@pytest.mark.replaces
 def test_the_oldest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speculation, "MAX_RECORDS", 5)
     speculations = Speculations(TEMPLATES)

@@ -82,6 +82,7 @@ def test_names_are_the_same_before_during_and_after(jdk: int, tmp_path: Path) ->
             assert both(jvm) == before
 
 
+@pytest.mark.replaces
 @pytest.mark.parametrize(
     ("shown", "during"), [("the class of the client", "order(0 consumer,"), ("another class", None)]
 )

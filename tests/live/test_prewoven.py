@@ -48,6 +48,7 @@ def test_the_agent_puts_in_prewoven_methods_without_asking(jdk: int, questions: 
         assert receipt.restored == 1
 
 
+@pytest.mark.replaces
 def test_the_agent_asks_where_the_jvm_shows_something_else(
     monkeypatch: pytest.MonkeyPatch, questions: list[str]
 ) -> None:
