@@ -368,6 +368,19 @@ def test_ctrl_c_twice_leaves_at_once(clerk: Target) -> None:
     check_left(clerk)
 
 
+def test_a_message_tells_once_that_the_jvm_stands_still_if_the_maps_go_to_a_pipe(clerk: Target) -> None:
+    line = shlex.join(command(clerk, "-e", TABLE, "-i", "200ms"))
+    with terminal(["bash", "-c", f"{line} | cat"]) as screen:
+        screen.wait_for("retransformed")
+        os.kill(clerk.pid, signal.SIGSTOP)
+        screen.wait_for(f"the JVM is stopped (kill -CONT {clerk.pid})")
+        os.kill(clerk.pid, signal.SIGCONT)
+        sell(clerk, "apple", 3)
+        screen.wait_for("@sold[apple]  3")
+        assert screen.text(scrolled=True).count("the JVM is stopped") == 1
+    check_left(clerk)
+
+
 @pytest.mark.parametrize("key", ["C-c", "q"])
 def test_the_view_tells_that_the_jvm_stands_still_and_can_be_left(clerk: Target, key: str) -> None:
     with watching(clerk, TABLE) as screen:
