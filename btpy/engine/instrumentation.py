@@ -217,7 +217,8 @@ class Instrumentation:
             prewoven = self._prewoven_methods(class_, room)
             if prewoven is not None:
                 methods.append(prewoven)
-                room -= len(prewoven.constants) + sum(len(method.content) for method in prewoven.methods)
+                room -= len(prewoven.constants) + sum(map(len, prewoven.parameter_names))
+                room -= sum(len(method.content) for method in prewoven.methods)
         return tuple(methods)
 
     def _prewoven_methods(self, class_: LoadedClass, room: int) -> messages.PrewovenMethods | None:

@@ -18,6 +18,9 @@ from btpy.weave.weaver import WovenMethods
 from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import MethodSites, PrewovenMethods, WovenCode
 
+MAX_NAMES_BYTES = 256 * 1024
+"""The maximum size of the names of a class's parameters."""
+
 _IN_CODE = ("LineNumberTable", "StackMapTable", "LocalVariableTable", "LocalVariableTypeTable")
 """The attributes that HotSpot keeps of a Code attribute, in the order in which it writes them
 (jvmtiClassFileReconstituter.cpp)."""
@@ -27,8 +30,9 @@ def prewoven_methods(
     class_id: int, file: ClassFile, woven_methods: WovenMethods, sites: tuple[MethodSites, ...], names_lost: bool
 ) -> PrewovenMethods | None:
     """The woven methods, for the agent; None if no method was woven, if a method could not be woven (the reason is
-    found again with the bytes of the JVM), or if the JVM will certainly show other parts. ``names_lost``: whether the
-    JVM omits MethodParameters in the bytes that it shows. Raises ClassFileError.
+    found again with the bytes of the JVM), if the JVM will certainly show other parts, or if the names of parameters
+    are too long. ``names_lost``: whether the JVM omits MethodParameters in the bytes that it shows. Raises
+    ClassFileError.
     """
     if not woven_methods.code or woven_methods.refusals:
         return None
@@ -39,6 +43,9 @@ def prewoven_methods(
             return None
         name, descriptor = unpack_from(">HH", file.data, method.offset + 2)
         methods.append(WovenCode(method.access_flags, name, descriptor, fingerprint(content_shown), content))
+    parameter_names = _parameter_names(file) if names_lost else ()
+    if parameter_names is None:
+        return None
     code_name = name_index(code_of(woven_methods.code[0][0]))
     beginning = fingerprint(file.data[4 : file.pool_end])
     return PrewovenMethods(
@@ -48,16 +55,26 @@ def prewoven_methods(
         woven_methods.pool.count,
         woven_methods.pool.added,
         code_name,
-        _parameter_names(file) if names_lost else (),
+        parameter_names,
         tuple(methods),
     )
 
 
-def _parameter_names(file: ClassFile) -> tuple[bytes, ...]:
+def _parameter_names(file: ClassFile) -> tuple[bytes, ...] | None:
+    """None if there are more than MAX_NAMES_BYTES: many parameters of a forged class can have the same long name."""
     if b"MethodParameters" not in file.data:
         return ()
-    named = [(method, method.method_parameters) for method in file.methods]
-    return tuple([_names(file, method, parameters) for method, parameters in named if parameters is not None])
+    all_names = []
+    size = 0
+    for method in file.methods:
+        parameters = method.method_parameters
+        if parameters is not None:
+            names = _names(file, method, parameters)
+            all_names.append(names)
+            size += len(names)
+            if size > MAX_NAMES_BYTES:
+                return None
+    return tuple(all_names)
 
 
 def _names(file: ClassFile, method: Member, parameters: tuple[tuple[int, int], ...]) -> bytes:

@@ -89,6 +89,20 @@ def test_classes_that_the_agent_loads_as_it_weaves_are_prewoven_too(jdk: int, qu
         assert receipt.restored == 2
 
 
+def test_a_class_whose_names_of_parameters_would_take_too_much_memory_is_not_prewoven(tmp_path: Path) -> None:
+    """Its 20 methods share 100 names of 200 characters."""
+    parameters = ", ".join(f"int {letter * 198}{number:02}" for letter in "ab" for number in range(50))
+    methods = "".join(f"static void m{number}({parameters}) {{}}\n" for number in range(20))
+    source = tmp_path / "Wordy.java"
+    source.write_text(f"class Wordy {{ {methods} }}")
+    file = ClassFile.parse((compiled([source], flags=["-parameters"]) / "Wordy.class").read_bytes())
+    result = weave_methods(file, advice.everything(file), 1)
+    assert prewoven_methods(1, file, result, (), names_lost=True) is None
+    prewoven = prewoven_methods(1, file, result, (), names_lost=False)
+    assert prewoven is not None
+    assert prewoven.parameter_names == ()
+
+
 def test_nothing_is_said_where_nothing_is_woven_or_something_is_refused() -> None:
     file = ClassFile.parse((Path(counted_classes()) / "Counted.class").read_bytes())
     none = weave_methods(file, ClassPlan(file.name, ()), 1)
