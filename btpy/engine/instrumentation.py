@@ -23,7 +23,7 @@ from btpy.engine.class_weaving import malformed, weave_class
 from btpy.engine.jdk_faults import ANNOTATED_RECORDS, harms, loses_parameter_names
 from btpy.engine.matching import MatchedClass, other_lines, why_missing_there
 from btpy.engine.method_limits import depends_on_prewoven, limits_classes, may_pass_limit, within_limits
-from btpy.engine.prewoven import prewoven_methods
+from btpy.engine.prewoven import prewoven_methods, size_of
 from btpy.engine.weave_state import Place, PrewovenRecord, WeaveState
 from btpy.errors import ClassFileError
 from btpy.lang.check.binding import bind, warming
@@ -45,8 +45,9 @@ from btpy.wire import codec, messages
 from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import ClassBytes, LoadedClass, MethodSites, Pattern, TypeFact, Verdict
 
-PREWOVEN_BYTES = 1024 * 1024
-"""The maximum number of bytes of prewoven methods in one message. The target keeps them for a moment."""
+PREWOVEN_BYTES = 2 * 1024 * 1024
+"""The maximum number of bytes of prewoven methods in one message, with all names. The target keeps them for a
+moment."""
 
 _BEING_LOADED = 0
 """The class id of CLASS_BYTES for a class that is not loaded yet."""
@@ -217,8 +218,7 @@ class Instrumentation:
             prewoven = self._prewoven_methods(class_, room)
             if prewoven is not None:
                 methods.append(prewoven)
-                room -= len(prewoven.constants) + sum(map(len, prewoven.parameter_names))
-                room -= sum(len(method.content) for method in prewoven.methods)
+                room -= size_of(prewoven)
         return tuple(methods)
 
     def _prewoven_methods(self, class_: LoadedClass, room: int) -> messages.PrewovenMethods | None:
@@ -241,7 +241,7 @@ class Instrumentation:
             except ClassFileError:
                 return None  # reported when it is woven
             with weave_state.lock:
-                if prewoven is None or not weave_state.has_room(len(result.sites)):
+                if prewoven is None or size_of(prewoven) > room or not weave_state.has_room(len(result.sites)):
                     return None
                 if weave_state.next_site == first:  # otherwise another answer has used these numbers
                     weave_state.take_sites(len(result.sites))

@@ -60,6 +60,16 @@ def prewoven_methods(
     )
 
 
+def size_of(prewoven: PrewovenMethods) -> int:
+    """The number of bytes of code, constants and names, which is about the size of the message."""
+    code = sum([len(method.content) for method in prewoven.methods])
+    names = sum(map(len, prewoven.parameter_names))
+    for method in prewoven.sites:
+        names += len(method.method) + len(method.descriptor)
+        names += sum([len(site.target_class) + len(site.member) for site in method.sites])
+    return code + names + len(prewoven.constants)
+
+
 def _parameter_names(file: ClassFile) -> tuple[bytes, ...] | None:
     """None if there are more than MAX_NAMES_BYTES: many parameters of a forged class can have the same long name."""
     if b"MethodParameters" not in file.data:

@@ -26,6 +26,9 @@ from btpy.classfile.archive import MAX_ENTRY_BYTES, Archive
 from btpy.classfile.reader import ClassFile
 from btpy.cli.main import main
 from btpy.engine.class_sources import _in_archive_of, _inner_archives, _named_in_manifest
+from btpy.engine.instrumentation import Instrumentation
+from btpy.engine.matching import MatchedClass
+from btpy.engine.weave_state import WeaveState
 from btpy.errors import BtpyError, ClassFileError, ProtocolError
 from btpy.events.aggregates import CONTENT, COUNTS, SKIPS, Histogram, decode_content
 from btpy.events.exemplars import LAYOUT
@@ -34,11 +37,22 @@ from btpy.lang.check.checker import check_source
 from btpy.model.maps import Linear, Map, MapKind
 from btpy.model.source import Source, read_text
 from btpy.model.types import ANY
+from btpy.plan.plan import RefusalReason
 from btpy.recording.lines import Lines
 from btpy.recording.player import Recording
 from btpy.wire import codec
-from btpy.wire.messages import FROM_AGENT, FROM_CLIENT, HANDSHAKE
+from btpy.wire.messages import (
+    FROM_AGENT,
+    FROM_CLIENT,
+    HANDSHAKE,
+    ClassBytes,
+    LoadedClass,
+    LoadedRefusal,
+    Verdict,
+    Weave,
+)
 from tests.generated import examples
+from tests.jdks import compiled
 from tests.security.frames import Frames
 
 MIB = 1 << 20
@@ -457,6 +471,45 @@ def test_many_lines_that_make_no_sense(lines_directory: Path, kind: str, data: o
 def test_protocol_errors_are_btpys() -> None:
     with pytest.raises(ProtocolError):
         codec.decode(0xFE, b"")
+
+
+def forged_calls(tmp_path: Path, calls: int) -> bytes:
+    """A class whose method calls another method, with a name of 60,000 characters."""
+    source = tmp_path / "Caller.java"
+    source.write_text(f"class Caller {{ static void marker() {{}} static void run() {{ {'marker();' * calls} }} }}")
+    data = (compiled([source]) / "Caller.class").read_bytes()
+    short, long = b"\x01\0\x06marker", b"\x01" + struct.pack(">H", 60_000) + b"a" * 60_000
+    assert data.count(short) == 1
+    return data.replace(short, long)
+
+
+def test_many_places_with_a_long_name(tmp_path: Path) -> None:
+    """The agent gets the names of each place. A class is refused if these take too much memory."""
+    data = forged_calls(tmp_path, 1500)
+    loaded = LoadedClass(1, "Caller", "app", "java.lang.Object", (), 0, True, "", LoadedRefusal.NONE)
+    place = 'class="Caller", method="run", location=CALL(class="/.*/", method="/.*/")'
+    program = check_source(Source("x.bt", f"@OnMethod({place}) {{ @n = count(); }}"))
+
+    def version() -> Instrumentation:
+        return Instrumentation(program, WeaveState(1, "17.0.1"))
+
+    def prewoven() -> bytes:
+        there, file = version(), ClassFile.parse(data)
+        handlers = there.prepare([MatchedClass(loaded, file, there.plan(loaded, file))], frozenset())
+        there.weave_state.add_installed(handler.class_name for handler in handlers)
+        return codec.encode(Weave(1, (1,), there.preweave_methods([loaded])))
+
+    def answered() -> None:
+        there = version()
+        answer = there.answer(ClassBytes(1, 1, "Caller", "app", "java.lang.Object", (), data))
+        assert answer is not None
+        codec.encode(answer)
+        assert answer.verdict is Verdict.UNCHANGED
+        assert [refusal.reason for refusal in there.weave_state.refusals] == [RefusalReason.TOO_LARGE]
+
+    assert len(prewoven()) < 100
+    for read in (prewoven, answered, lambda: version().preweave("Caller", data, 100)):
+        held(read, len(data), 16 * MIB)
 
 
 def test_an_archive_that_claims_a_long_entry(tmp_path: Path) -> None:
