@@ -119,7 +119,7 @@ _Numbered = (
 )
 
 
-def _patiently(place: _Place, timeout: float, goes_on: GoesOn) -> Message | BtpyError:
+def _wait_for(place: _Place, timeout: float, goes_on: GoesOn) -> Message | BtpyError:
     """The answer. Raises queue.Empty after ``timeout`` seconds, and NotAnswered."""
     began = time.monotonic()
     while True:
@@ -481,7 +481,7 @@ class Channel:
 
         def wait(timeout: float) -> Answer:
             try:
-                received = place.get(timeout=timeout) if goes_on is None else _patiently(place, timeout, goes_on)
+                received = place.get(timeout=timeout) if goes_on is None else _wait_for(place, timeout, goes_on)
             except queue.Empty:
                 raise TimeoutError(f"no answer to {type(message).__name__}") from None
             finally:

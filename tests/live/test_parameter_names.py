@@ -83,11 +83,9 @@ def test_names_are_the_same_before_during_and_after(jdk: int, tmp_path: Path) ->
 
 
 @pytest.mark.replaces
-@pytest.mark.parametrize(
-    ("shown", "during"), [("the class of the client", "order(0 consumer,"), ("another class", None)]
-)
+@pytest.mark.parametrize("during", ["order(0 consumer,", None], ids=["the class of the client", "another class"])
 def test_the_client_sends_the_names_of_the_class_that_it_has_woven(
-    monkeypatch: pytest.MonkeyPatch, shown: str, during: str | None, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, during: str | None, tmp_path: Path
 ) -> None:
     """The client sends a wrong name, to show which names the agent uses."""
 
