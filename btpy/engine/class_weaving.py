@@ -7,8 +7,7 @@ without a JVM. These uses differ only in the time of weaving and in the use of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from btpy.classfile.reader import ClassFile
 from btpy.codegen.advice import AdvisedClass, HandlerFactory
@@ -17,9 +16,6 @@ from btpy.errors import ClassFileError, CompileError
 from btpy.plan.plan import Refusal, RefusalReason, Site
 from btpy.plan.planner import PlannedClass
 from btpy.weave.weaver import weave
-
-MAX_NAMES: Final = 4 * 1024 * 1024
-"""The maximum of :func:`size_of_names` for a class. Its sites are one message, which has at most 16 MB."""
 
 
 class WovenClass(NamedTuple):
@@ -50,25 +46,7 @@ def weave_class(
     refusals = (*advised.refusals, *woven_class.refusals)
     if woven_class.data is None:
         return WovenClass(None, (), (), refusals)
-    size = size_of_names(woven_class.sites)
-    if size > MAX_NAMES:
-        detail = f"the names of its {len(woven_class.sites):,} places have {size:,} characters"
-        refusal = Refusal(RefusalReason.TOO_LARGE, planned_class.class_name.replace("/", "."), None, detail)
-        return WovenClass(None, (), (), (*refusals, refusal))
     return WovenClass(woven_class.data, woven_class.sites, advised.handlers, refusals)
-
-
-def size_of_names(sites: Iterable[Site]) -> int:
-    """The number of characters that describe sites to the agent. It repeats names of the class file: a small forged
-    class can have thousands of sites with one long name."""
-    size = 0
-    method = descriptor = ""
-    for site in sites:
-        size += len(site.target_class) + len(site.member)
-        if site.method != method or site.descriptor != descriptor:
-            method, descriptor = site.method, site.descriptor
-            size += len(method) + len(descriptor)
-    return size
 
 
 def malformed(class_name: str, error: Exception) -> Refusal:

@@ -76,6 +76,10 @@ _NAMING_OWNER: Final = frozenset(
 )
 """Points at instructions that refer to the class itself, not to an array of it."""
 
+MAX_NAMES: Final = 4 * 1024 * 1024
+"""The maximum number of characters in the names of a class's methods and of their places: a small forged class can
+have thousands of them with one long name. The agent gets the names in a message, which has at most 16 MB."""
+
 _INPUT_NAMES: Final = re.compile(r"\barg|\bself\b|\bretval\b|\$")
 
 
@@ -231,7 +235,8 @@ class Planner:
         rules, protected = self._split_protected(rules, name)
         if protected:
             findings.refusals.append(Refusal(RefusalReason.PROTECTED, name, None, protected))
-        for method in classfile.methods if rules else ():
+        names_size = _size_of_names(classfile)
+        for method in classfile.methods if rules and names_size <= MAX_NAMES else ():
             # Most methods have a name that is known to match no pattern.
             selecting = [rule for rule in rules if rule.by_name.get(method.name) != () and _selects(rule, method)]
             if not selecting:
@@ -240,6 +245,10 @@ class Planner:
             advice = [advice for rule in selecting for advice in self._plan_method(rule, inside, in_jdk, findings)]
             if advice:
                 methods.append(PlannedMethod(method.name, method.descriptor, tuple(advice)))
+                names_size += sum([len(place.target_class) + len(place.member) for place in advice])
+        if names_size > MAX_NAMES:
+            detail = f"the names of its methods and places have {names_size:,} characters"
+            return PlannedClass(classfile.name, (), (Refusal(RefusalReason.TOO_LARGE, name, None, detail),), ())
         refusals, problems, unfit = findings
         for misfits in unfit.values():
             _with_fitting_overloads(problems, misfits, misfits[0].rule, classfile)
@@ -496,6 +505,13 @@ def _constants(attachment: MethodAttachment) -> tuple[bytes, ...]:
             names.append(owners[0].text.replace(".", "/"))
     encoded = [mutf8.encode(name) for name in names]
     return tuple(b"\x01" + len(name).to_bytes(2) + name for name in encoded)
+
+
+def _size_of_names(classfile: ClassFile) -> int:
+    """The number of characters in the names and descriptors of the methods; 0 if it is certainly small."""
+    if len(classfile.methods) * len(classfile.data) <= MAX_NAMES:
+        return 0
+    return sum([len(method.name) + len(method.descriptor) for method in classfile.methods])
 
 
 def _is_named(rule: _Rule, name: str) -> bool:

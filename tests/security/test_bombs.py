@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import itertools
 import json
 import struct
 import tracemalloc
@@ -27,7 +28,7 @@ from btpy.classfile.reader import ClassFile
 from btpy.cli.main import main
 from btpy.engine.class_sources import _in_archive_of, _inner_archives, _named_in_manifest
 from btpy.engine.instrumentation import Instrumentation
-from btpy.engine.matching import MatchedClass
+from btpy.engine.matching import MatchedClass, Matching, listed
 from btpy.engine.weave_state import WeaveState
 from btpy.errors import BtpyError, ClassFileError, ProtocolError
 from btpy.events.aggregates import CONTENT, COUNTS, SKIPS, Histogram, decode_content
@@ -37,6 +38,7 @@ from btpy.lang.check.checker import check_source
 from btpy.model.maps import Linear, Map, MapKind
 from btpy.model.source import Source, read_text
 from btpy.model.types import ANY
+from btpy.output.listing import listing_json
 from btpy.plan.plan import RefusalReason
 from btpy.recording.lines import Lines
 from btpy.recording.player import Recording
@@ -477,7 +479,11 @@ def forged_calls(tmp_path: Path, calls: int) -> bytes:
     """A class whose method calls another method, with a name of 60,000 characters."""
     source = tmp_path / "Caller.java"
     source.write_text(f"class Caller {{ static void marker() {{}} static void run() {{ {'marker();' * calls} }} }}")
-    data = (compiled([source]) / "Caller.class").read_bytes()
+    return with_long_name((compiled([source]) / "Caller.class").read_bytes())
+
+
+def with_long_name(data: bytes) -> bytes:
+    """The class file with a name of 60,000 characters instead of ``marker``."""
     short, long = b"\x01\0\x06marker", b"\x01" + struct.pack(">H", 60_000) + b"a" * 60_000
     assert data.count(short) == 1
     return data.replace(short, long)
@@ -510,6 +516,30 @@ def test_many_places_with_a_long_name(tmp_path: Path) -> None:
     assert len(prewoven()) < 100
     for read in (prewoven, answered, lambda: version().preweave("Caller", data, 100)):
         held(read, len(data), 16 * MIB)
+
+
+@pytest.mark.parametrize("location", ["ENTRY", "LINE"])
+def test_many_methods_with_a_long_name(location: str, tmp_path: Path) -> None:
+    """A plan and its listing name each method, and a refusal does so, too."""
+    methods = 800
+    overloads = itertools.product(("int", "long", "float"), repeat=7)
+    parameters = [", ".join(map(" ".join, zip(types, "abcdefg", strict=True))) for types in overloads][:methods]
+    source = tmp_path / "Many.java"
+    source.write_text(f"class Many {{ {' '.join(f'void marker({names}) {{}}' for names in parameters)} }}")
+    data = with_long_name((compiled([source]) / "Many.class").read_bytes())
+    file = ClassFile.parse(data)
+    loaded = LoadedClass(1, "Many", "app", "java.lang.Object", (), 0, True, "", LoadedRefusal.NONE)
+    place = f'class="Many", method="/.*/", location={location}'
+    program = check_source(Source("x.bt", f"@OnMethod({place}) {{ @n = count(); }}"))
+
+    def json_lines() -> list[str]:
+        version = Instrumentation(program, WeaveState(1, "17.0.1"))
+        matching = Matching(1, (MatchedClass(loaded, file, version.plan(loaded, file)),), (), (), {})
+        probes = listed(program, version.planner, matching, lambda name: frozenset())
+        return [json.dumps(object_) for probe in probes for object_ in listing_json(probe)]
+
+    assert "BT332" in "".join(json_lines())
+    held(json_lines, len(data))
 
 
 def test_an_archive_that_claims_a_long_entry(tmp_path: Path) -> None:
