@@ -49,13 +49,6 @@ final class Platform {
         }
     }
 
-    static Transformer transformer(Inventory inventory, Questions questions, PrewovenClasses prewoven, Sites sites, Outbox outbox, Link link,
-        Sweeper sweeper, int deadlineMillis, boolean keeps) {
-        return major() >= 9
-            ? Jdk9.transformer(inventory, questions, prewoven, sites, outbox, link, sweeper, deadlineMillis, keeps)
-            : new Transformer(inventory, questions, prewoven, sites, outbox, link, sweeper, deadlineMillis, keeps);
-    }
-
     static synchronized boolean hasOpenInternals() {
         return opened;
     }

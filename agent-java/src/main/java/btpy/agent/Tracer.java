@@ -361,7 +361,7 @@ final class Tracer implements Runnable {
         ContextClasses.begin(instrumentation);
         slot = session.slot();
         sites = new Sites(session);
-        Transformer transformer = Platform.transformer(inventory, questions, prewoven, sites, outbox, link, sweeper,
+        Transformer transformer = new Transformer(inventory, questions, prewoven, sites, outbox, link, sweeper,
             Math.max(1, deadlineMillis), keeps);
         weaving = new Weaving(instrumentation, transformer, inventory, questions, prewoven, batchSize);
         answers = new Answers(questions, sites, outbox, sweeper, jfr);

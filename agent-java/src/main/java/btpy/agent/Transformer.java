@@ -29,7 +29,7 @@ import java.util.Arrays;
  * ({@link ParameterNames}). It hashes the class file with the attributes, the client weaves this file, and a class that
  * is put back gets this file.
  */
-class Transformer implements ClassFileTransformer {
+final class Transformer implements ClassFileTransformer {
     private final Inventory inventory;
     private final Questions questions;
     private final PrewovenClasses prewoven;
@@ -156,6 +156,23 @@ class Transformer implements ClassFileTransformer {
     /** System.nanoTime when the JVM got the answer for {@link #lastAsked}. */
     long answeredNanos() {
         return answeredNanos;
+    }
+
+    /**
+     * JDK 9 and later call this method. Woven code calls handlers, which are in the module {@code btpy}: the module of a
+     * woven class must read it. Unnamed modules do this automatically.
+     */
+    @Override
+    public byte[] transform(Module module, ClassLoader loader, String internalName, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
+        byte[] newBytes = transform(loader, internalName, redefined, domain, bytes);
+        if (newBytes != null) {
+            try {
+                Jdk9.read(module);
+            } catch (Throwable ignored) { // usually a stack overflow: the class stays unchanged
+                return null;
+            }
+        }
+        return newBytes;
     }
 
     @Override
