@@ -11,8 +11,11 @@ final class Commands implements Runnable {
     private static final int MAX_WAITING = 1024;
 
     private final Tracer tracer;
-    private final RequestHandler[] handlers;
     private final WeaveRequests weaveRequests;
+    private final ClassRequests classRequests;
+    private final ProbeRequests probeRequests;
+    private final EventRequests eventRequests;
+    private final SessionRequests sessionRequests;
 
     private final Payload[] queue = new Payload[MAX_WAITING];
     private int head;
@@ -22,12 +25,14 @@ final class Commands implements Runnable {
     private boolean busy;
     private boolean closed;
 
-    Commands(Tracer tracer, WeaveRequests weaveRequests, RequestHandler... otherHandlers) {
+    Commands(Tracer tracer, WeaveRequests weaveRequests, ClassRequests classRequests, ProbeRequests probeRequests,
+        EventRequests eventRequests, SessionRequests sessionRequests) {
         this.tracer = tracer;
         this.weaveRequests = weaveRequests;
-        handlers = new RequestHandler[otherHandlers.length + 1];
-        handlers[0] = weaveRequests;
-        System.arraycopy(otherHandlers, 0, handlers, 1, otherHandlers.length);
+        this.classRequests = classRequests;
+        this.probeRequests = probeRequests;
+        this.eventRequests = eventRequests;
+        this.sessionRequests = sessionRequests;
     }
 
     synchronized void add(Payload request) throws ProtocolException {
@@ -135,12 +140,70 @@ final class Commands implements Runnable {
 
     private void carryOut(Payload request) throws Exception {
         int id = request.u4();
-        for (RequestHandler handler : handlers) {
-            if (handler.carryOut(id, request)) {
-                return;
-            }
+        switch (request.type) {
+            case Payload.WATCH:
+                weaveRequests.watch(id, request);
+                break;
+            case Payload.PREWEAVE:
+                weaveRequests.preweave(id, request);
+                break;
+            case Payload.WEAVE:
+                weaveRequests.weave(id, request);
+                break;
+            case Payload.SEARCH:
+                classRequests.search(id, request);
+                break;
+            case Payload.READ:
+                classRequests.read(id, request);
+                break;
+            case Payload.LOOK_UP:
+                classRequests.lookUp(id, request);
+                break;
+            case Payload.LOCATE:
+                classRequests.locate(id, request);
+                break;
+            case Payload.INSTALL:
+                probeRequests.install(id, request);
+                break;
+            case Payload.ENABLE:
+                probeRequests.enable(id, request);
+                break;
+            case Payload.SAMPLE:
+                probeRequests.sample(id, request);
+                break;
+            case Payload.LIMIT:
+                probeRequests.limit(id, request);
+                break;
+            case Payload.LEVEL:
+                probeRequests.level(id, request);
+                break;
+            case Payload.REMOVE:
+                probeRequests.remove(id, request);
+                break;
+            case Payload.TIMER:
+                eventRequests.timer(id, request);
+                break;
+            case Payload.HOOK:
+                eventRequests.hook(id, request);
+                break;
+            case Payload.SEND:
+                eventRequests.sendEvent(id, request);
+                break;
+            case Payload.SNAPSHOT:
+                eventRequests.snapshot(id, request);
+                break;
+            case Payload.RESTORE:
+                sessionRequests.restore(id, request);
+                break;
+            case Payload.DETACH:
+                sessionRequests.detach(id, request);
+                break;
+            case Payload.LEAVE:
+                sessionRequests.leave(id, request);
+                break;
+            default:
+                throw new ProtocolException("a message of type 0x" + Integer.toHexString(request.type));
         }
-        throw new ProtocolException("a message of type 0x" + Integer.toHexString(request.type));
     }
 
     private void pause(long millis) {
