@@ -93,11 +93,6 @@ final class InternalMemory extends Memory {
     }
 
     @Override
-    int getIntUnaligned(Object o, long offset) {
-        return UNSAFE.getIntUnaligned(o, offset);
-    }
-
-    @Override
     long getLongUnaligned(Object o, long offset) {
         return UNSAFE.getLongUnaligned(o, offset);
     }

@@ -87,9 +87,6 @@ public abstract class Memory {
     abstract void putLongVolatile(Object o, long offset, long value);
 
     /** Native byte order, any alignment. */
-    abstract int getIntUnaligned(Object o, long offset);
-
-    /** Native byte order, any alignment. */
     abstract long getLongUnaligned(Object o, long offset);
 
     /** Native byte order, any alignment. */

@@ -99,18 +99,6 @@ final class SunMemory extends Memory {
     }
 
     @Override
-    int getIntUnaligned(Object o, long offset) {
-        if (UNALIGNED) {
-            return UNSAFE.getInt(o, offset);
-        }
-        int value = 0;
-        for (int i = 0; i < 4; i++) {
-            value |= (UNSAFE.getByte(o, offset + i) & 0xFF) << (BIG_ENDIAN ? 24 - 8 * i : 8 * i);
-        }
-        return value;
-    }
-
-    @Override
     long getLongUnaligned(Object o, long offset) {
         if (UNALIGNED) {
             return UNSAFE.getLong(o, offset);

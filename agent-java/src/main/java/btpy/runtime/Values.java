@@ -34,7 +34,6 @@ final class Values {
     /** Reasons why an object was not opened. */
     static final int WHY_DEPTH = 0;
     static final int WHY_CYCLE = 1;
-    static final int WHY_NO_ROOM = 2;
 
     static final int NO_ROOM = -1;
     static final int NOT_SIMPLE = -2;
