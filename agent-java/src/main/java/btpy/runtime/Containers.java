@@ -309,7 +309,7 @@ final class Containers {
                 Object node = nodes[i];
                 if (node != null && Layouts.of(node).find("key") >= 0) {
                     if (Layouts.of(node).find("first") >= 0) { // a tree bin of ConcurrentHashMap
-                        node = reference(node, "first");
+                        node = Layouts.reference(node, "first");
                     }
                     count = chain(node, "key", value, "next", into, count, MAX_CHAIN);
                 }
@@ -320,17 +320,17 @@ final class Containers {
 
     private static int chain(Object node, String key, String value, String next, Object[] into, int count, int most) {
         for (int i = 0; node != null && i < most && count < into.length; i++) {
-            Object itsKey = reference(node, key);
+            Object itsKey = Layouts.reference(node, key);
             if (value == null) {
                 into[count++] = itsKey;
             } else {
-                Object itsValue = reference(node, value);
+                Object itsValue = Layouts.reference(node, value);
                 // ConcurrentHashMap marks moved and reserved buckets with nodes that have neither key nor value.
                 if (itsKey != null || itsValue != null || !Strings.equal(value, "val")) {
                     count = pair(itsKey, itsValue, into, count);
                 }
             }
-            node = reference(node, next);
+            node = Layouts.reference(node, next);
         }
         return count;
     }
@@ -347,13 +347,13 @@ final class Containers {
         for (int steps = 0; steps < MAX_CHAIN + 4 * into.length && count < into.length; steps++) {
             if (node != null && depth < path.length) {
                 path[depth++] = node;
-                node = reference(node, "left");
+                node = Layouts.reference(node, "left");
             } else if (depth == 0) {
                 break;
             } else {
                 Object entry = path[--depth];
-                count = pair(reference(entry, "key"), reference(entry, "value"), into, count);
-                node = reference(entry, "right");
+                count = pair(Layouts.reference(entry, "key"), Layouts.reference(entry, "value"), into, count);
+                node = Layouts.reference(entry, "right");
             }
         }
         return count;
@@ -381,14 +381,7 @@ final class Containers {
     }
 
     private static Object reference(Layout layout, Object o, int field) {
-        int fieldIndex = field < layout.shape.fields.length ? layout.find(layout.shape.fields[field], 'L') : -1;
-        return fieldIndex < 0 ? null : MEMORY.getReference(o, layout.offsets[fieldIndex]);
-    }
-
-    private static Object reference(Object o, String field) {
-        Layout layout = Layouts.of(o);
-        int fieldIndex = layout.find(field, 'L');
-        return fieldIndex < 0 ? null : MEMORY.getReference(o, layout.offsets[fieldIndex]);
+        return field < layout.shape.fields.length ? layout.reference(o, layout.shape.fields[field]) : null;
     }
 
     private static long integer(Layout layout, Object o, int field) {

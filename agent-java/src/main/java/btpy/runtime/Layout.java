@@ -153,6 +153,12 @@ final class Layout extends WeakReference<Class<?>> {
         return field >= 0 && types[field] == type ? field : -1;
     }
 
+    /** Returns the value of a field that holds a reference; null if there is no such field. */
+    Object reference(Object target, String name) {
+        int field = find(name, 'L');
+        return field < 0 ? null : MEMORY.getReference(target, offsets[field]);
+    }
+
     /** Returns the value in a type of the language: Long, Double, Boolean, Character or the reference. */
     Object read(Object target, int field) {
         long offset = offsets[field];

@@ -38,6 +38,11 @@ final class Layouts {
         return newLayout;
     }
 
+    /** Returns the value of a field that holds a reference; null if there is no such field. */
+    static Object reference(Object target, String name) {
+        return of(target).reference(target, name);
+    }
+
     /** Called at the end of the last session, when memory may be short. */
     static void clear() {
         table = NONE;
