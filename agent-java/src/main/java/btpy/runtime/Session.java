@@ -464,11 +464,11 @@ public final class Session {
         }
     }
 
-    /** Returns null if the site is unknown. */
     Site site(int site) {
         Site[] sites = this.sites;
         int n = site & 0xFFFFFF;
-        return n < sites.length ? sites[n] : null;
+        Site known = n < sites.length ? sites[n] : null;
+        return known == null ? Site.UNKNOWN : known;
     }
 
     public Aggregation map(int id) {
