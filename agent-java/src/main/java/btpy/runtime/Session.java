@@ -48,7 +48,7 @@ public final class Session {
     volatile ThreadTable decisions;
     volatile ThreadTable depths;
     volatile ThreadTable selfTimes;
-    volatile ThreadRows threadRows;
+    volatile ThreadRows<ThreadValues> threadRows;
     volatile ObjectStates objectStates;
     volatile Flows flows;
     volatile Spans spans;
@@ -908,7 +908,7 @@ public final class Session {
             objectStates.sweep(now);
         }
         if (flows != null) {
-            flows.sweep(now);
+            flows.stacks.sweep(now);
         }
         return drain.fill(target, now);
     }
