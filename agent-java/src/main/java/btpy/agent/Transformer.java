@@ -300,7 +300,7 @@ final class Transformer implements ClassFileTransformer {
             if (own) {
                 long start = System.nanoTime();
                 link.send(question.frame());
-                question.await(0);
+                question.await(Gate.FOREVER);
                 waitedNanos += System.nanoTime() - start;
             } else {
                 outbox.ask(question);
