@@ -7,7 +7,7 @@ import java.util.Arrays;
  * Executes the client's requests one after the other, on its own thread. A {@link RequestHandler} does the work of each
  * request.
  */
-final class Commands implements Runnable {
+final class Commands extends Monitor implements Runnable {
     private static final int MAX_WAITING = 1024;
 
     private final Tracer tracer;
@@ -73,11 +73,9 @@ final class Commands implements Runnable {
     synchronized boolean awaitIdle(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (busy || count > 0 || restore) {
-            long remaining = (deadline - System.nanoTime()) / 1_000_000L;
-            if (remaining <= 0 || closed) {
+            if (closed || !pauseUntil(deadline)) {
                 return false;
             }
-            pause(remaining);
         }
         return true;
     }
@@ -203,14 +201,6 @@ final class Commands implements Runnable {
                 break;
             default:
                 throw new ProtocolException("a message of type 0x" + Integer.toHexString(request.type));
-        }
-    }
-
-    private void pause(long millis) {
-        try {
-            wait(millis);
-        } catch (InterruptedException ignored) {
-            // an agent thread has no use for its interrupt flag
         }
     }
 }

@@ -16,7 +16,7 @@ import java.util.List;
  * The event thread: drains the buffers, runs timers, sends counters, and monitors the lease. It never uses the socket,
  * so it notices the end of the lease even if the client has stopped reading.
  */
-final class EventPump implements Runnable {
+final class EventPump extends Monitor implements Runnable {
     /**
      * The time between two readings of the buffers, while they fill, and after they were empty for a while. A record
      * waits half of this time on average. Each reading with records is a message, which costs both sides more than a
@@ -103,11 +103,9 @@ final class EventPump implements Runnable {
     synchronized boolean awaitDetached(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (!detached && !closed) {
-            long remaining = (deadline - System.nanoTime()) / 1_000_000L;
-            if (remaining <= 0) {
+            if (!pauseUntil(deadline)) {
                 return false;
             }
-            pause(remaining);
         }
         return detached;
     }
@@ -620,14 +618,6 @@ final class EventPump implements Runnable {
         long nanos = timers.nanosUntilDue(now, hooks.nanosUntilDue(now, interval));
         if (nanos > 0) {
             pause(Math.max(1, nanos / 1_000_000L));
-        }
-    }
-
-    private void pause(long millis) {
-        try {
-            wait(millis);
-        } catch (InterruptedException ignored) {
-            // an agent thread has no use for its interrupt flag
         }
     }
 }

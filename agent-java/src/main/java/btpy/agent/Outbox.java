@@ -14,7 +14,7 @@ import java.util.List;
  * <p>The lists are linked by hand, because application threads add to them, maybe at the end of their stack. A stack
  * overflow may interrupt the resizing of a collection, but not two assignments.
  */
-final class Outbox implements Runnable {
+final class Outbox extends Monitor implements Runnable {
     /** The number of waiting bytes at which the outbox is full. */
     private int maxBytes = 4 << 20;
 
@@ -109,11 +109,9 @@ final class Outbox implements Runnable {
     synchronized boolean flush(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (!closed && !disconnected && isBusy()) {
-            long remaining = (deadline - System.nanoTime()) / 1_000_000L;
-            if (remaining <= 0) {
+            if (!pauseUntil(deadline)) {
                 return false;
             }
-            pause(remaining);
         }
         return !isBusy();
     }
@@ -153,11 +151,9 @@ final class Outbox implements Runnable {
     synchronized boolean awaitTaken(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (isBusy() && !closed) {
-            long remaining = (deadline - System.nanoTime()) / 1_000_000L;
-            if (remaining <= 0) {
+            if (!pauseUntil(deadline)) {
                 return false;
             }
-            pause(remaining);
         }
         return !closed;
     }
@@ -237,13 +233,5 @@ final class Outbox implements Runnable {
             waitingBytes -= node.frame.size();
         }
         return node;
-    }
-
-    private void pause(long millis) {
-        try {
-            wait(millis);
-        } catch (InterruptedException ignored) {
-            // an agent thread has no use for its interrupt flag
-        }
     }
 }
