@@ -62,11 +62,8 @@ final class Outbox extends Monitor implements Runnable {
 
     /** Never blocks. */
     void post(Frame frame) {
-        Node node = new Node(frame, null);
-        synchronized (this) {
-            append(node);
-            notifyAll();
-        }
+        put(frame);
+        wake();
     }
 
     /**
@@ -76,7 +73,13 @@ final class Outbox extends Monitor implements Runnable {
     void put(Frame frame) {
         Node node = new Node(frame, null);
         synchronized (this) {
-            append(node);
+            if (first == null) {
+                first = node;
+            } else {
+                last.next = node;
+            }
+            last = node;
+            waitingBytes += frame.size();
         }
     }
 
@@ -201,16 +204,6 @@ final class Outbox extends Monitor implements Runnable {
             first = node;
             waitingBytes += node.frame.size();
         }
-    }
-
-    private void append(Node node) {
-        if (first == null) {
-            first = node;
-        } else {
-            last.next = node;
-        }
-        last = node;
-        waitingBytes += node.frame.size();
     }
 
     private synchronized Node take() {
