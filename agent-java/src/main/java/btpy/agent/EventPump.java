@@ -461,18 +461,22 @@ final class EventPump extends Monitor implements Runnable {
             hooks.send(request.argument);
             return;
         }
-        Frame frame = new Frame(Frame.MAP, 1 << 12).u4(request.template).u8(request.nanos);
+        post(addMaps(new Frame(Frame.MAP, 1 << 12).u4(request.template).u8(request.nanos), request.maps));
+    }
+
+    /** Adds the contents of maps, whose ids are as in {@link Request#maps}. */
+    private Frame addMaps(Frame frame, int[] maps) {
         int at = frame.size();
         frame.u4(0);
         int mapCount = 0;
-        for (int map : request.maps) {
+        for (int map : maps) {
             byte[] content = map < 0 ? null : session.mapContent(map & Request.FLUSH - 1, (map & Request.FLUSH) != 0, room(frame));
             if (content != null) {
                 frame.raw(content);
                 mapCount++;
             }
         }
-        post(frame.patch(at, mapCount));
+        return frame.patch(at, mapCount);
     }
 
     private void reportRestraints() {
@@ -496,19 +500,9 @@ final class EventPump extends Monitor implements Runnable {
                 snapshot = snapshots.remove(0);
             }
             report(false);
-            Frame frame = new Frame(Frame.MAPS, 1 << 12).u4(snapshot[0][0]);
-            int at = frame.size();
-            frame.u4(0);
-            int mapCount = 0;
-            for (int map : snapshot[1]) {
-                byte[] content = session.mapContent(map, false, room(frame));
-                if (content != null) {
-                    frame.raw(content);
-                    mapCount++;
-                }
-            }
+            Frame frame = addMaps(new Frame(Frame.MAPS, 1 << 12).u4(snapshot[0][0]), snapshot[1]);
             postStacks();
-            outbox.post(frame.patch(at, mapCount));
+            outbox.post(frame);
         }
     }
 
