@@ -1,5 +1,10 @@
 package btpy.agent;
 
+import static btpy.agent.ClassHeader.ATTRIBUTE_HEAD;
+import static btpy.agent.ClassHeader.MEMBER_HEAD;
+import static btpy.agent.ClassHeader.endOfAttribute;
+import static btpy.agent.ClassHeader.u2;
+
 import java.io.ByteArrayOutputStream;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
@@ -23,13 +28,6 @@ final class ParameterNames {
     private static final byte[] ATTRIBUTE = modifiedUtf8("MethodParameters");
     private static final int UTF8 = 1;
     private static final int MAX_CONSTANTS = 0xFFFF;
-
-    /**
-     * Bytes of a method: flags, name, descriptor, number of attributes (JVMS §4.6); and of an attribute: name, length
-     * (§4.7).
-     */
-    private static final int MEMBER_HEAD = 8;
-    private static final int ATTRIBUTE_HEAD = 6;
 
     /** The result for a class without such an attribute. */
     static final ParameterNames NONE = new ParameterNames(0, new byte[0]);
@@ -320,7 +318,7 @@ final class ParameterNames {
 
         /** Empty for the index 0: the parameter has no name. */
         void constant(byte[] b, int[] offsets, int index) {
-            int length = index == 0 ? 0 : ParameterNames.u2(b, offsets[index] + 1);
+            int length = index == 0 ? 0 : ClassHeader.u2(b, offsets[index] + 1);
             u2(index);
             u2(length);
             out.write(b, offsets[index] + 3, length);
@@ -365,7 +363,7 @@ final class ParameterNames {
 
     /** The offset of the table of methods, which begins with their number. */
     private static int methodsAt(byte[] b, int poolEnd) {
-        int at = poolEnd + MEMBER_HEAD + 2 * u2(b, poolEnd + 6); // flags, this, super and number of interfaces, too, have 8 bytes
+        int at = ClassHeader.fieldsAt(b, poolEnd);
         int fields = u2(b, at);
         for (at += 2; fields > 0; fields--) {
             int attributes = u2(b, at + 6);
@@ -374,14 +372,6 @@ final class ParameterNames {
             }
         }
         return at;
-    }
-
-    private static int endOfAttribute(byte[] b, int attribute) {
-        int length = u2(b, attribute + 2) << 16 | u2(b, attribute + 4);
-        if (length < 0) {
-            throw new IndexOutOfBoundsException();
-        }
-        return attribute + ATTRIBUTE_HEAD + length;
     }
 
     private static byte[] modifiedUtf8(String text) {
@@ -406,9 +396,5 @@ final class ParameterNames {
     private static void write2(ByteArrayOutputStream out, int value) {
         out.write(value >>> 8);
         out.write(value);
-    }
-
-    private static int u2(byte[] b, int at) {
-        return (b[at] & 0xFF) << 8 | b[at + 1] & 0xFF;
     }
 }
