@@ -382,8 +382,7 @@ final class EventPump extends Monitor implements Runnable {
             chunk = new byte[-bytes <= CHUNK ? CHUNK : session.maxRecord()];
             bytes = session.drain(chunk);
         } else if (bytes > CHUNK / 2 && chunk.length == CHUNK && Headroom.has(LARGE_CHUNK)) {
-            byte[] largerChunk = new byte[LARGE_CHUNK];
-            System.arraycopy(chunk, 0, largerChunk, 0, bytes);
+            byte[] largerChunk = Arrays.copyOf(chunk, LARGE_CHUNK);
             chunk = largerChunk;
         }
         return bytes;
@@ -555,10 +554,8 @@ final class EventPump extends Monitor implements Runnable {
         if (!hooks.has(Hook.PROBE_FAILED)) {
             return;
         }
-        byte[] frame = new byte[errors.length + 1];
-        System.arraycopy(errors, 0, frame, 1, errors.length);
         try {
-            Payload rows = new Payload(frame);
+            Payload rows = Payload.part(errors);
             for (int remaining = rows.count(21); remaining > 0; remaining--) {
                 int probe = rows.u4();
                 int position = rows.u4();

@@ -2,6 +2,7 @@ package btpy.agent;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Arrays;
 
 /**
  * Reads class files from the loader of a class. They may differ from the code in the JVM, which only a retransformation
@@ -60,17 +61,14 @@ final class Resources {
         while (true) {
             int count = in.read(buffer, size, buffer.length - size);
             if (count < 0) {
-                byte[] exact = new byte[size];
-                System.arraycopy(buffer, 0, exact, 0, size);
-                return exact;
+                return Arrays.copyOf(buffer, size);
             }
             size += count;
             if (size > MAX_CLASS_FILE) {
                 return null;
             }
             if (size == buffer.length) {
-                byte[] larger = new byte[size * 2];
-                System.arraycopy(buffer, 0, larger, 0, size);
+                byte[] larger = Arrays.copyOf(buffer, size * 2);
                 buffer = larger;
             }
         }

@@ -1,5 +1,7 @@
 package btpy.runtime;
 
+import java.util.Arrays;
+
 /**
  * Reads the content of JDK collections from their fields. Supports only exact, known classes of {@code java.util},
  * because {@code size()} or an iterator of other classes may take the application's locks or run its code. For the same
@@ -108,9 +110,7 @@ final class Containers {
         String name = type.getName();
         for (String[] row : TABLE) {
             if (Strings.equal(row[0], name)) {
-                String[] fields = new String[row.length - 2];
-                System.arraycopy(row, 2, fields, 0, fields.length);
-                return new Shape(Form.valueOf(row[1]), fields);
+                return new Shape(Form.valueOf(row[1]), Arrays.copyOfRange(row, 2, row.length));
             }
         }
         return null;

@@ -1,5 +1,7 @@
 package btpy.runtime;
 
+import java.util.Arrays;
+
 /**
  * Loops and lookups of scripts: arrays, and collections that {@link Containers} can read. No method of an application's
  * object is called, so keys are found by value only if the value is a string, a number or an enum constant.
@@ -152,14 +154,7 @@ public final class Elements {
     }
 
     private static Object[] shorten(Object[] elements, int count) {
-        if (elements.length == count) {
-            return elements;
-        }
-        Object[] result = new Object[count];
-        for (int i = 0; i < count; i++) {
-            result[i] = elements[i];
-        }
-        return result;
+        return elements.length == count ? elements : Arrays.copyOf(elements, count);
     }
 
     /**

@@ -1,5 +1,7 @@
 package btpy.runtime;
 
+import java.util.Arrays;
+
 /**
  * Writes a snapshot of a map, or the content that a flush takes, as MapContent of the wire protocol. Only agent threads
  * use it. Other threads continue to write: each cell is exact at some moment of the reading, different cells at
@@ -90,8 +92,7 @@ final class MapContent {
                 if (u < t || u == t && i < (at - tables[u].place(entry.hash, 0) & tables[u].entries.length - 1)) {
                     return null;
                 }
-                Entry[] newEntries = new Entry[entries.length + 1];
-                System.arraycopy(entries, 0, newEntries, 0, entries.length);
+                Entry[] newEntries = Arrays.copyOf(entries, entries.length + 1);
                 newEntries[entries.length] = otherEntry;
                 entries = newEntries;
             }
