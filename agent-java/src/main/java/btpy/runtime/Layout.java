@@ -170,15 +170,15 @@ final class Layout extends WeakReference<Class<?>> {
             case 'Z':
                 return Boolean.valueOf(MEMORY.getByte(target, offset) != 0);
             case 'D':
-                return Double.valueOf(MEMORY.getDouble(target, offset));
+                return Double.valueOf(Double.longBitsToDouble(MEMORY.getLong(target, offset)));
             case 'B':
                 return Long.valueOf(MEMORY.getByte(target, offset));
             case 'C':
                 return Character.valueOf(MEMORY.getChar(target, offset));
             case 'S':
-                return Long.valueOf(MEMORY.getShort(target, offset));
+                return Long.valueOf((short) MEMORY.getChar(target, offset));
             case 'F':
-                return Double.valueOf(MEMORY.getFloat(target, offset));
+                return Double.valueOf(Float.intBitsToFloat(MEMORY.getInt(target, offset)));
             default:
                 return MEMORY.getReference(target, offset);
         }

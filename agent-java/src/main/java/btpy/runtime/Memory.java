@@ -54,17 +54,11 @@ public abstract class Memory {
 
     abstract byte getByte(Object o, long offset);
 
-    abstract short getShort(Object o, long offset);
-
     abstract char getChar(Object o, long offset);
 
     abstract int getInt(Object o, long offset);
 
     abstract long getLong(Object o, long offset);
-
-    abstract float getFloat(Object o, long offset);
-
-    abstract double getDouble(Object o, long offset);
 
     abstract Object getReference(Object o, long offset);
 

@@ -24,11 +24,6 @@ final class SunMemory extends Memory {
     }
 
     @Override
-    short getShort(Object o, long offset) {
-        return UNSAFE.getShort(o, offset);
-    }
-
-    @Override
     char getChar(Object o, long offset) {
         return UNSAFE.getChar(o, offset);
     }
@@ -41,16 +36,6 @@ final class SunMemory extends Memory {
     @Override
     long getLong(Object o, long offset) {
         return UNSAFE.getLong(o, offset);
-    }
-
-    @Override
-    float getFloat(Object o, long offset) {
-        return UNSAFE.getFloat(o, offset);
-    }
-
-    @Override
-    double getDouble(Object o, long offset) {
-        return UNSAFE.getDouble(o, offset);
     }
 
     @Override

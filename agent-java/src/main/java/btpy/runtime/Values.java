@@ -304,15 +304,15 @@ final class Values {
             case 'J':
                 return number(words, at, end, LONG, MEMORY.getLong(o, offset));
             case 'D':
-                return number(words, at, end, DOUBLE, Double.doubleToRawLongBits(MEMORY.getDouble(o, offset)));
+                return number(words, at, end, DOUBLE, MEMORY.getLong(o, offset));
             case 'F':
-                return number(words, at, end, DOUBLE, Double.doubleToRawLongBits(MEMORY.getFloat(o, offset)));
+                return number(words, at, end, DOUBLE, Double.doubleToRawLongBits(Float.intBitsToFloat(MEMORY.getInt(o, offset))));
             case 'Z':
                 return tag(words, at, end, MEMORY.getByte(o, offset) != 0 ? TRUE : FALSE);
             case 'I':
                 return integer(words, at, end, INT, MEMORY.getInt(o, offset));
             case 'S':
-                return integer(words, at, end, INT, MEMORY.getShort(o, offset));
+                return integer(words, at, end, INT, (short) MEMORY.getChar(o, offset));
             case 'B':
                 return integer(words, at, end, INT, MEMORY.getByte(o, offset));
             case 'C':
