@@ -50,10 +50,14 @@ abstract class TraceLibrary {
         if (fieldIndex < 0) {
             return false;
         }
-        long id = MEMORY.getLong(ids, layout.offsets[fieldIndex]);
+        writeHex(MEMORY.getLong(ids, layout.offsets[fieldIndex]), digits, from);
+        return true;
+    }
+
+    /** Writes 16 digits. */
+    static void writeHex(long id, char[] digits, int from) {
         for (int i = SPAN_ID - 1; i >= 0; i--, id >>>= 4) {
             digits[from + i] = HEX[(int) id & 15];
         }
-        return true;
     }
 }
