@@ -16,6 +16,8 @@ final class Containers {
     /** The largest number of nodes in one chain or one path of a tree. */
     private static final int MAX_CHAIN = 256;
 
+    private static final Object[] NO_ELEMENTS = {};
+
     /** The way in which a class stores its elements. */
     enum Form {
         /** {@code a}: Object[]; {@code b}: int size, or the whole array if absent. */
@@ -159,11 +161,8 @@ final class Containers {
             }
             case CONCURRENT_MAP: {
                 long count = integer(layout, o, 1);
-                Object cells = reference(layout, o, 2);
-                if (cells instanceof Object[]) {
-                    for (Object cell : (Object[]) cells) {
-                        count += cell == null ? 0 : integer(Layouts.of(cell), cell, "value");
-                    }
+                for (Object cell : array(reference(layout, o, 2))) {
+                    count += cell == null ? 0 : integer(Layouts.of(cell), cell, "value");
                 }
                 return clamp(count);
             }
@@ -182,10 +181,8 @@ final class Containers {
             return ABSENT;
         }
         if (shape.form == Form.ARRAY) {
-            Object array = reference(layout, o, 0);
-            return array instanceof Object[] && index < size(o) && index < ((Object[]) array).length
-                    ? ((Object[]) array)[(int) index]
-                    : ABSENT;
+            Object[] array = array(reference(layout, o, 0));
+            return index < size(o) && index < array.length ? array[(int) index] : ABSENT;
         }
         if (shape.form == Form.LINKED || shape.form == Form.FIELDS || shape.form == Form.DEQUE) {
             if (index >= MAX_BUCKETS) {
@@ -210,54 +207,42 @@ final class Containers {
         }
         switch (layout.shape.form) {
             case ARRAY: {
-                Object array = reference(layout, o, 0);
+                Object[] source = array(reference(layout, o, 0));
                 int size = size(o);
                 int count = 0;
-                if (array instanceof Object[]) {
-                    Object[] source = (Object[]) array;
-                    while (count < size && count < source.length && count < into.length) {
-                        into[count] = source[count];
-                        count++;
-                    }
+                while (count < size && count < source.length && count < into.length) {
+                    into[count] = source[count];
+                    count++;
                 }
                 return count;
             }
             case DEQUE: {
-                Object array = reference(layout, o, 0);
-                int size = size(o);
+                Object[] source = array(reference(layout, o, 0));
+                int size = source.length == 0 ? 0 : size(o);
+                long head = integer(layout, o, 1);
                 int count = 0;
-                if (array instanceof Object[] && ((Object[]) array).length != 0) {
-                    Object[] source = (Object[]) array;
-                    long head = integer(layout, o, 1);
-                    while (count < size && count < into.length) {
-                        into[count] = source[(int) ((head + count & 0x7FFFFFFF) % source.length)];
-                        count++;
-                    }
+                while (count < size && count < into.length) {
+                    into[count] = source[(int) ((head + count & 0x7FFFFFFF) % source.length)];
+                    count++;
                 }
                 return count;
             }
             case SPARSE_SET: {
-                Object array = reference(layout, o, 0);
                 int count = 0;
-                if (array instanceof Object[]) {
-                    for (Object element : (Object[]) array) {
-                        if (element != null && count < into.length) {
-                            into[count++] = element;
-                        }
+                for (Object element : array(reference(layout, o, 0))) {
+                    if (element != null && count < into.length) {
+                        into[count++] = element;
                     }
                 }
                 return count;
             }
             case SPARSE_MAP: {
-                Object array = reference(layout, o, 0);
+                Object[] source = array(reference(layout, o, 0));
                 int count = 0;
-                if (array instanceof Object[]) {
-                    Object[] source = (Object[]) array;
-                    for (int i = 0; i + 1 < source.length && count + 1 < into.length; i += 2) {
-                        if (source[i] != null) {
-                            into[count++] = source[i];
-                            into[count++] = source[i + 1];
-                        }
+                for (int i = 0; i + 1 < source.length && count + 1 < into.length; i += 2) {
+                    if (source[i] != null) {
+                        into[count++] = source[i];
+                        into[count++] = source[i + 1];
                     }
                 }
                 return count;
@@ -303,16 +288,14 @@ final class Containers {
 
     private static int buckets(Object table, String value, Object[] into) {
         int count = 0;
-        if (table instanceof Object[]) {
-            Object[] nodes = (Object[]) table;
-            for (int i = 0; i < nodes.length && i < MAX_BUCKETS && count < into.length; i++) {
-                Object node = nodes[i];
-                if (node != null && Layouts.of(node).find("key") >= 0) {
-                    if (Layouts.of(node).find("first") >= 0) { // a tree bin of ConcurrentHashMap
-                        node = Layouts.reference(node, "first");
-                    }
-                    count = chain(node, "key", value, "next", into, count, MAX_CHAIN);
+        Object[] nodes = array(table);
+        for (int i = 0; i < nodes.length && i < MAX_BUCKETS && count < into.length; i++) {
+            Object node = nodes[i];
+            if (node != null && Layouts.of(node).find("key") >= 0) {
+                if (Layouts.of(node).find("first") >= 0) { // a tree bin of ConcurrentHashMap
+                    node = Layouts.reference(node, "first");
                 }
+                count = chain(node, "key", value, "next", into, count, MAX_CHAIN);
             }
         }
         return count;
@@ -378,6 +361,11 @@ final class Containers {
 
     private static int clamp(long size) {
         return size < 0 ? 0 : size > Integer.MAX_VALUE ? Integer.MAX_VALUE : (int) size;
+    }
+
+    /** Returns the object if it is an array of references, otherwise an empty array. */
+    private static Object[] array(Object o) {
+        return o instanceof Object[] ? (Object[]) o : NO_ELEMENTS;
     }
 
     private static Object reference(Layout layout, Object o, int field) {
