@@ -16,9 +16,6 @@ public final class Dynamic {
     private Dynamic() {}
 
     public static Object add(Object a, Object b) {
-        if (a instanceof String || b instanceof String) {
-            return concat(text(require(a)), text(require(b)));
-        }
         return apply('+', a, b);
     }
 
