@@ -183,9 +183,7 @@ final class Retransformer {
         }
         try {
             type.getConstructors();
-        } catch (NoClassDefFoundError missingType) {
-            return null;
-        } catch (TypeNotPresentException missingType) {
+        } catch (NoClassDefFoundError | TypeNotPresentException missingType) {
             return null;
         } catch (Throwable failure) {
             return "it cannot be linked: " + describe(failure);

@@ -56,9 +56,7 @@ final class Layout extends WeakReference<Class<?>> {
             Field[] fields;
             try {
                 fields = c.getDeclaredFields();
-            } catch (LinkageError missingClass) {
-                continue;
-            } catch (SecurityException refusal) {
+            } catch (LinkageError | SecurityException missingClass) {
                 continue;
             }
             for (Field field : fields) {

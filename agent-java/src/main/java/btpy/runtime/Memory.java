@@ -40,9 +40,7 @@ public abstract class Memory {
     private static Memory choose() {
         try {
             return new InternalMemory();
-        } catch (NoSuchMethodError beforeJdk12) {
-            return new SunMemory();
-        } catch (NoClassDefFoundError jdk8) {
+        } catch (NoSuchMethodError | NoClassDefFoundError beforeJdk12) {
             return new SunMemory();
         }
     }
