@@ -160,11 +160,10 @@ final class WeaveRequests extends RequestHandler {
                 continue;
             }
             ClassRecord record = inventory.of(type);
-            String refusal = refusal(type);
-            if (refusal == null) {
-                missedRecords.add(record);
+            if (instrumentation.isModifiableClass(type) && !inventory.seesHandlers(type.getClassLoader())) {
+                outbox.post(Transformer.late(name, record.loaderName, 2, Inventory.UNSEEN));
             } else {
-                outbox.post(Transformer.late(name, record.loaderName, 2, refusal));
+                missedRecords.add(record);
             }
         }
         if (watch != null) {
@@ -193,16 +192,5 @@ final class WeaveRequests extends RequestHandler {
         long seconds = (System.nanoTime() - record.lostNanos) / 1_000_000_000L;
         record.lostNanos = 0;
         return "another session or agent changed it " + seconds + " s ago, and nobody was connected";
-    }
-
-    /** Returns the reason why a class that the client did not request must not be retransformed; null if it may be. */
-    private String refusal(Class<?> type) {
-        if (!instrumentation.isModifiableClass(type)) {
-            return "the JVM does not let this class be changed";
-        }
-        if (!inventory.seesHandlers(type.getClassLoader())) {
-            return Inventory.UNSEEN;
-        }
-        return null;
     }
 }
