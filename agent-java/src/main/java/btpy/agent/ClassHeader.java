@@ -22,8 +22,9 @@ final class ClassHeader {
     final String superclass;
     final String[] interfaces;
     private final byte[] bytes;
-    private final int[] offsets;
-    private final int poolEnd;
+    /** The offset of each entry of the constant pool, by its index; 0 for an unusable index. */
+    final int[] offsets;
+    final int poolEnd;
 
     private ClassHeader(byte[] bytes, int[] offsets, int poolEnd, String name, String superclass, String[] interfaces) {
         this.bytes = bytes;
@@ -58,15 +59,6 @@ final class ClassHeader {
         } catch (IndexOutOfBoundsException invalidFile) {
             return null;
         }
-    }
-
-    /** The offset of each entry of the constant pool, by its index; 0 for an unusable index. */
-    int[] offsets() {
-        return offsets;
-    }
-
-    int poolEnd() {
-        return poolEnd;
     }
 
     /**

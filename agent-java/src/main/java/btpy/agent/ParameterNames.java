@@ -83,14 +83,14 @@ final class ParameterNames {
             if (header == null || !header.name.equals(name)) {
                 return null;
             }
-            int[] offsets = header.offsets();
+            int[] offsets = header.offsets;
             int attribute = indexOf(b, offsets, ATTRIBUTE, 0, 0, ATTRIBUTE.length);
             if (attribute == 0) {
                 return NONE;
             }
             Texts texts = new Texts();
             int methods = 0;
-            int at = methodsAt(b, header.poolEnd());
+            int at = methodsAt(b, header.poolEnd);
             int remaining = u2(b, at);
             for (at += 2; remaining > 0; remaining--) {
                 int head = at;
@@ -171,7 +171,7 @@ final class ParameterNames {
         }
         try {
             ClassHeader header = ClassHeader.parse(shownFile);
-            return header == null ? shownFile : new Insertion(shownFile, header.offsets(), header.poolEnd()).run();
+            return header == null ? shownFile : new Insertion(shownFile, header.offsets, header.poolEnd).run();
         } catch (IndexOutOfBoundsException invalidFile) {
             return shownFile;
         }

@@ -21,7 +21,8 @@ final class PrewovenMethods {
     private final long beginningHash;
     private final int beginningLength;
     private final int poolCount;
-    private final byte[] constants;
+    /** The constants that are added to those of the class. */
+    final byte[] constants;
     private final int codeName;
 
     /** The names of the parameters in the class file of the client. */
@@ -57,11 +58,6 @@ final class PrewovenMethods {
             shownLengths[i] = message.u4();
             codes[i] = message.bytes();
         }
-    }
-
-    /** The constants that are added to those of the class. */
-    byte[] constants() {
-        return constants;
     }
 
     /**

@@ -17,7 +17,8 @@ final class Restoration {
     private int wovenCount;
     private int restoredCount;
     private int unloadedCount;
-    private final List<String[]> failures = new ArrayList<String[]>();
+    /** The name and the reason of each class that was not put back. */
+    final List<String[]> failures = new ArrayList<String[]>();
 
     private Restoration() {
     }
@@ -63,11 +64,6 @@ final class Restoration {
             frame.string(failure[0]).string(failure[1]);
         }
         return frame;
-    }
-
-    /** The name and the reason of each class that was not put back. */
-    List<String[]> failures() {
-        return failures;
     }
 
     /** The classes that failed, or that the JVM did not show to the transformer, because memory was short. */

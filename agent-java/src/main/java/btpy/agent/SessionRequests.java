@@ -41,8 +41,8 @@ final class SessionRequests extends RequestHandler {
                 agent++;
             }
         }
-        Frame frame = new Frame(Frame.FAREWELL).u4(id).u4(restoration.failures().size());
-        for (String[] failure : restoration.failures()) {
+        Frame frame = new Frame(Frame.FAREWELL).u4(id).u4(restoration.failures.size());
+        for (String[] failure : restoration.failures) {
             frame.string(failure[0] + " is still woven: " + failure[1]);
         }
         tracer.end();

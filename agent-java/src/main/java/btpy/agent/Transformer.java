@@ -288,7 +288,7 @@ final class Transformer implements ClassFileTransformer {
         record.latestHash = hash;
         record.latestIsShared = shared;
         byte[] woven = methods == null || questions.isClosed() ? null : methods.weaveInto(currentFile);
-        byte[] addedConstants = woven == null ? null : methods.constants();
+        byte[] addedConstants = woven == null ? null : methods.constants;
         if (woven == null) {
             // Another session changes the bytes, but not the program. Its threads are threads of the agent, too.
             boolean changed = previousHash != null && !Arrays.equals(hash, previousHash)
