@@ -101,17 +101,17 @@ final class ParameterNames {
                         texts.constant(b, offsets, u2(b, head + 2));
                         texts.constant(b, offsets, u2(b, head + 4));
                         int parameters = b[at + ATTRIBUTE_HEAD] & 0xFF;
-                        texts.u1(parameters);
+                        texts.write(parameters);
                         for (int i = 0, parametersAt = at + ATTRIBUTE_HEAD + 1; i < parameters;
                                 i++, parametersAt += 4) {
-                            texts.u2(u2(b, parametersAt + 2));
+                            write2(texts, u2(b, parametersAt + 2));
                             texts.constant(b, offsets, u2(b, parametersAt));
                         }
                     }
                     at = endOfAttribute(b, at);
                 }
             }
-            return methods == 0 ? NONE : new ParameterNames(methods, texts.bytes());
+            return methods == 0 ? NONE : new ParameterNames(methods, texts.toByteArray());
         } catch (IndexOutOfBoundsException invalidFile) {
             return null;
         }
@@ -128,7 +128,7 @@ final class ParameterNames {
             for (Constructor<?> constructor : type.getDeclaredConstructors()) {
                 methods += reflect(constructor, "<init>", void.class, texts);
             }
-            return methods == 0 ? NONE : new ParameterNames(methods, texts.bytes());
+            return methods == 0 ? NONE : new ParameterNames(methods, texts.toByteArray());
         } catch (LinkageError | RuntimeException failure) {
             return null;
         }
@@ -150,9 +150,9 @@ final class ParameterNames {
         }
         texts.text(name);
         texts.text(descriptor.append(')').append(descriptor(result)).toString());
-        texts.u1(parameters.length);
+        texts.write(parameters.length);
         for (Parameter parameter : parameters) {
-            texts.u2(parameter.getModifiers());
+            write2(texts, parameter.getModifiers());
             texts.text(parameter.isNamePresent() ? parameter.getName() : "");
         }
         return 1;
@@ -305,34 +305,20 @@ final class ParameterNames {
     }
 
     /** Texts in the stored form: u2 index in the class file, u2 length, modified UTF-8. */
-    private static final class Texts {
-        private final ByteArrayOutputStream out = new ByteArrayOutputStream(256);
-
-        void u1(int value) {
-            out.write(value);
-        }
-
-        void u2(int value) {
-            write2(out, value);
-        }
-
+    private static final class Texts extends ByteArrayOutputStream {
         /** Empty for the index 0: the parameter has no name. */
         void constant(byte[] b, int[] offsets, int index) {
-            int length = index == 0 ? 0 : ClassHeader.u2(b, offsets[index] + 1);
-            u2(index);
-            u2(length);
-            out.write(b, offsets[index] + 3, length);
+            int length = index == 0 ? 0 : u2(b, offsets[index] + 1);
+            write2(this, index);
+            write2(this, length);
+            write(b, offsets[index] + 3, length);
         }
 
         void text(String text) {
             byte[] utf8 = modifiedUtf8(text);
-            u2(0);
-            u2(utf8.length);
-            out.write(utf8, 0, utf8.length);
-        }
-
-        byte[] bytes() {
-            return out.toByteArray();
+            write2(this, 0);
+            write2(this, utf8.length);
+            write(utf8, 0, utf8.length);
         }
     }
 
