@@ -1,7 +1,7 @@
 package btpy.agent;
 
 import java.io.IOException;
-import java.util.Arrays;
+import java.util.ArrayDeque;
 
 /**
  * Executes the client's requests one after the other, on its own thread. A {@link RequestHandler} does the work of each
@@ -17,9 +17,7 @@ final class Commands extends Monitor implements Runnable {
     private final EventRequests eventRequests;
     private final SessionRequests sessionRequests;
 
-    private final Payload[] queue = new Payload[MAX_WAITING];
-    private int head;
-    private int count;
+    private final ArrayDeque<Payload> queue = new ArrayDeque<Payload>(MAX_WAITING);
     private boolean sweep;
     private boolean restore;
     private boolean busy;
@@ -36,10 +34,10 @@ final class Commands extends Monitor implements Runnable {
     }
 
     synchronized void add(Payload request) throws ProtocolException {
-        if (count == MAX_WAITING) {
+        if (queue.size() == MAX_WAITING) {
             throw new ProtocolException("more than " + MAX_WAITING + " requests at once");
         }
-        queue[(head + count++) % MAX_WAITING] = request;
+        queue.add(request);
         notifyAll();
     }
 
@@ -64,15 +62,13 @@ final class Commands extends Monitor implements Runnable {
 
     /** Drops the waiting requests, because the client has closed the connection. */
     synchronized void clear() {
-        Arrays.fill(queue, null);
-        head = 0;
-        count = 0;
+        queue.clear();
     }
 
     /** Waits at most {@code millis} until all requests are done. Returns whether all are done. */
     synchronized boolean awaitIdle(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
-        while (busy || count > 0 || restore) {
+        while (busy || !queue.isEmpty() || restore) {
             if (closed || !pauseUntil(deadline)) {
                 return false;
             }
@@ -94,23 +90,19 @@ final class Commands extends Monitor implements Runnable {
                 synchronized (this) {
                     busy = false;
                     notifyAll();
-                    while (!closed && count == 0 && !sweep && !restore) {
+                    while (!closed && queue.isEmpty() && !sweep && !restore) {
                         pause(0);
                     }
                     if (closed) {
                         return;
                     }
                     busy = true;
-                    request = count == 0 ? null : queue[head];
+                    request = queue.poll();
                     restoring = request == null && restore;
                     if (restoring) {
                         restore = false;
                     } else if (request == null) {
                         sweep = false;
-                    } else {
-                        queue[head] = null;
-                        head = (head + 1) % MAX_WAITING;
-                        count--;
                     }
                 }
                 if (restoring) {
