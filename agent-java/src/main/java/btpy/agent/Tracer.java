@@ -96,9 +96,9 @@ final class Tracer implements Runnable {
             link.open(connection);
             outbox = new Outbox(link);
             events = new EventPump(this, outbox, lease, sweeper);
-            start(events, "btpy-events");
+            new AgentThread(events, "btpy-events").start();
             welcome(connection.handshake(secret), connection);
-            start(outbox, "btpy-writer");
+            new AgentThread(outbox, "btpy-writer").start();
             proven = true;
             lease.set(Lease.CONNECTED_MILLIS);
             lease.renew();
@@ -369,7 +369,7 @@ final class Tracer implements Runnable {
         lease.set(leaseMillis);
         lease.renew();
         events.begin(session, commands, bufferBytes / 2);
-        start(commands, "btpy-commands");
+        new AgentThread(commands, "btpy-commands").start();
         hook = ShutdownHook.add(this);
         byte[] random = Platform.random(4);
         id = (random[0] & 0x7F | 0x01) << 24 | (random[1] & 0xFF) << 16 | (random[2] & 0xFF) << 8 | random[3] & 0xFF;
@@ -534,12 +534,5 @@ final class Tracer implements Runnable {
             }
         } while (System.nanoTime() - begin < LONGEST_RESTORATION_NANOS);
         // the probes are stopped; a connected client gets no receipt
-    }
-
-    private static Thread start(Runnable work, String name) {
-        Thread thread = new AgentThread(work, name);
-        thread.setContextClassLoader(null);
-        thread.start();
-        return thread;
     }
 }

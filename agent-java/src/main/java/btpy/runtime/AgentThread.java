@@ -15,6 +15,7 @@ public final class AgentThread extends Thread implements Thread.UncaughtExceptio
         super(work, name);
         setDaemon(true);
         setUncaughtExceptionHandler(this);
+        setContextClassLoader(null);
     }
 
     /** Whether a thread of the agent has this id. */
