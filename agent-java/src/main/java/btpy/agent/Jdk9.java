@@ -46,10 +46,6 @@ final class Jdk9 {
         Modules.addOpens(ownModule, "btpy.handlers", user.getModule());
     }
 
-    static void readFromBase() {
-        read(Object.class.getModule());
-    }
-
     static int pid() {
         return (int) ProcessHandle.current().pid();
     }

@@ -38,7 +38,7 @@ final class Platform {
     /** It is called before threads of the application need it, so that its classes are loaded. */
     static void readFromBase() {
         if (major() >= 9) {
-            Jdk9.readFromBase();
+            Jdk9.read(Object.class.getModule());
         }
     }
 

@@ -41,7 +41,7 @@ final class Restoration {
                 pause(BETWEEN_ATTEMPTS_MILLIS);
                 Platform.needMemory();
             }
-            new Retransformer(instrumentation, transformer, batchSize).run(remaining);
+            new Retransformer(instrumentation, transformer, batchSize, false).run(remaining);
             remaining = selectExhausted(remaining);
         }
         instrumentation.removeTransformer(transformer);

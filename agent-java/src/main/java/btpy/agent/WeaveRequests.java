@@ -136,8 +136,8 @@ final class WeaveRequests extends RequestHandler {
                 failedCount++;
             }
         }
-        frame.patch(at, failedCount).u4(putBackCount).u4(retransformer.batches()).u8(retransformer.longestNanos());
-        send(frame.u8(retransformer.totalNanos()).u8(retransformer.waitedNanos()));
+        frame.patch(at, failedCount).u4(putBackCount).u4(retransformer.batches).u8(retransformer.longestNanos);
+        send(frame.u8(retransformer.totalNanos).u8(retransformer.waitedNanos));
     }
 
     private void searchedBy(boolean client) {

@@ -975,8 +975,8 @@ public final class Aggregation {
         MapContent content = new MapContent(this, session, flush, out);
         content.write(readTables, room);
         if (flush) {
-            flushedSamples += content.samples();
-            if (content.omitted() == 0) {
+            flushedSamples += content.samples;
+            if (content.omittedKeys == 0) {
                 forget(readTables);
             }
         }

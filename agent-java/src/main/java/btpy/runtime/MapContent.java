@@ -19,8 +19,10 @@ final class MapContent {
     /** The exemplars of the entries written so far. */
     private final Output exemplars = new Output();
     private int exemplarCount;
-    private int omittedKeys;
-    private double samples;
+    /** The number of keys that did not fit and were not taken. */
+    int omittedKeys;
+    /** The sum of {@link MapShape#samples} of all written values. */
+    double samples;
 
     MapContent(Aggregation map, Session session, boolean flush, Output out) {
         this.map = map;
@@ -28,16 +30,6 @@ final class MapContent {
         this.shape = map.shape;
         this.flush = flush;
         this.out = out;
-    }
-
-    /** The number of keys that did not fit and were not taken. */
-    int omitted() {
-        return omittedKeys;
-    }
-
-    /** The sum of {@link MapShape#samples} of all written values. */
-    double samples() {
-        return samples;
     }
 
     /**
