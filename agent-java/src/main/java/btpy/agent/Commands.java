@@ -7,7 +7,7 @@ import java.util.ArrayDeque;
  * Executes the client's requests one after the other, on its own thread. A {@link RequestHandler} does the work of each
  * request.
  */
-final class Commands extends Monitor implements Runnable {
+final class Commands extends Worker {
     private static final int MAX_WAITING = 1024;
 
     private final Tracer tracer;
@@ -21,7 +21,6 @@ final class Commands extends Monitor implements Runnable {
     private boolean sweep;
     private boolean restore;
     private boolean busy;
-    private boolean closed;
 
     Commands(Tracer tracer, WeaveRequests weaveRequests, ClassRequests classRequests, ProbeRequests probeRequests,
         EventRequests eventRequests, SessionRequests sessionRequests) {
@@ -74,11 +73,6 @@ final class Commands extends Monitor implements Runnable {
             }
         }
         return true;
-    }
-
-    synchronized void close() {
-        closed = true;
-        notifyAll();
     }
 
     @Override

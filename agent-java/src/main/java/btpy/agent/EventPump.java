@@ -16,7 +16,7 @@ import java.util.List;
  * The event thread: drains the buffers, runs timers, sends counters, and monitors the lease. It never uses the socket,
  * so it notices the end of the lease even if the client has stopped reading.
  */
-final class EventPump extends Monitor implements Runnable {
+final class EventPump extends Worker {
     /**
      * The time between two readings of the buffers, while they fill, and after they were empty for a while. A record
      * waits half of this time on average. Each reading with records is a message, which costs both sides more than a
@@ -73,7 +73,6 @@ final class EventPump extends Monitor implements Runnable {
     private boolean forgetting;
     /** System.nanoTime when the last record was passed on. */
     private long progressNanos;
-    private boolean closed;
 
     EventPump(Tracer tracer, Outbox outbox, Lease lease, Sweeper sweeper) {
         this.tracer = tracer;
@@ -231,11 +230,6 @@ final class EventPump extends Monitor implements Runnable {
                 return;
             }
         }
-    }
-
-    synchronized void close() {
-        closed = true;
-        notifyAll();
     }
 
     @Override

@@ -14,7 +14,7 @@ import java.util.List;
  * <p>The lists are linked by hand, because application threads add to them, maybe at the end of their stack. A stack
  * overflow may interrupt the resizing of a collection, but not two assignments.
  */
-final class Outbox extends Monitor implements Runnable {
+final class Outbox extends Worker {
     /** The number of waiting bytes at which the outbox is full. */
     private int maxBytes = 4 << 20;
 
@@ -37,7 +37,6 @@ final class Outbox extends Monitor implements Runnable {
     private int waitingBytes;
     private boolean writing;
     private boolean disconnected;
-    private boolean closed;
 
     Outbox(Link link) {
         this.link = link;
@@ -159,11 +158,6 @@ final class Outbox extends Monitor implements Runnable {
             }
         }
         return !closed;
-    }
-
-    synchronized void close() {
-        closed = true;
-        notifyAll();
     }
 
     @Override
