@@ -50,12 +50,6 @@ final class BraveLibrary extends TraceLibrary {
     }
 
     @Override
-    String spanId(Object ids) {
-        char[] digits = new char[SPAN_ID];
-        return writeHex(ids, "spanId", digits, 0) ? new String(digits) : null;
-    }
-
-    @Override
     Object flags(Object ids) {
         Layout layout = Layouts.of(ids);
         int field = layout.find("flags", 'I');

@@ -139,12 +139,6 @@ final class DatadogLibrary extends TraceLibrary {
         return writeHex(id, "id", digits, SPAN_ID) ? new String(digits) : null;
     }
 
-    @Override
-    String spanId(Object context) {
-        char[] digits = new char[SPAN_ID];
-        return writeHex(context, "spanId", digits, 0) ? new String(digits) : null;
-    }
-
     /** The flag for the sampling decision, which is stored in the first span of the trace. */
     @Override
     Object flags(Object context) {

@@ -35,8 +35,11 @@ abstract class TraceLibrary {
     /** 32 hexadecimal digits. */
     abstract String traceId(Object ids);
 
-    /** 16 hexadecimal digits. */
-    abstract String spanId(Object ids);
+    /** 16 hexadecimal digits. Brave and Datadog keep a number. */
+    String spanId(Object ids) {
+        char[] digits = new char[SPAN_ID];
+        return writeHex(ids, "spanId", digits, 0) ? new String(digits) : null;
+    }
 
     /** The flags of W3C Trace Context: bit 0 says that the trace is sampled. */
     abstract Object flags(Object ids);
