@@ -2,9 +2,8 @@ package btpy.agent;
 
 import btpy.runtime.Headroom;
 import java.io.File;
-import java.io.FileInputStream;
 import java.io.IOException;
-import java.io.InputStream;
+import java.io.RandomAccessFile;
 import java.lang.instrument.Instrumentation;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -81,17 +80,8 @@ final class Platform {
             new SecureRandom().nextBytes(bytes);
             return bytes;
         }
-        InputStream in = new FileInputStream(device);
-        try {
-            for (int at = 0; at < count; ) {
-                int size = in.read(bytes, at, count - at);
-                if (size < 0) {
-                    throw new IOException("/dev/urandom ended");
-                }
-                at += size;
-            }
-        } finally {
-            in.close();
+        try (RandomAccessFile in = new RandomAccessFile(device, "r")) {
+            in.readFully(bytes);
         }
         return bytes;
     }

@@ -45,32 +45,24 @@ final class Resources {
 
     /** Reads and closes the stream. */
     private static byte[] readAll(InputStream in) throws IOException {
-        if (in == null) {
-            return null;
-        }
-        try {
-            return content(in);
-        } finally {
-            in.close();
+        try (InputStream stream = in) {
+            return stream == null ? null : content(stream);
         }
     }
 
     private static byte[] content(InputStream in) throws IOException {
         byte[] buffer = new byte[16 << 10];
         int size = 0;
-        while (true) {
-            int count = in.read(buffer, size, buffer.length - size);
-            if (count < 0) {
-                return Arrays.copyOf(buffer, size);
-            }
+        int count;
+        while ((count = in.read(buffer, size, buffer.length - size)) >= 0) {
             size += count;
             if (size > MAX_CLASS_FILE) {
                 return null;
             }
             if (size == buffer.length) {
-                byte[] larger = Arrays.copyOf(buffer, size * 2);
-                buffer = larger;
+                buffer = Arrays.copyOf(buffer, size * 2);
             }
         }
+        return Arrays.copyOf(buffer, size);
     }
 }
