@@ -122,11 +122,13 @@ final class ClassHeader {
     }
 
     private static boolean beginsWith(byte[] b, int utf8, byte[] prefix) {
-        if (u2(b, utf8 + 1) < prefix.length) {
-            return false;
-        }
-        for (int i = 0; i < prefix.length; i++) {
-            if (b[utf8 + 3 + i] != prefix[i]) {
+        return u2(b, utf8 + 1) >= prefix.length && equal(b, utf8 + 3, prefix, 0, prefix.length);
+    }
+
+    /** Whether {@code length} bytes are the same in both arrays. */
+    static boolean equal(byte[] a, int aFrom, byte[] b, int bFrom, int length) {
+        for (int i = 0; i < length; i++) {
+            if (a[aFrom + i] != b[bFrom + i]) {
                 return false;
             }
         }

@@ -336,15 +336,7 @@ final class ParameterNames {
     }
 
     private static boolean isUtf8(byte[] b, int at, byte[] text, int from, int length) {
-        if (at == 0 || b[at] != UTF8 || u2(b, at + 1) != length) {
-            return false;
-        }
-        for (int i = 0; i < length; i++) {
-            if (b[at + 3 + i] != text[from + i]) {
-                return false;
-            }
-        }
-        return true;
+        return at != 0 && b[at] == UTF8 && u2(b, at + 1) == length && ClassHeader.equal(b, at + 3, text, from, length);
     }
 
     /** The offset of the table of methods, which begins with their number. */
