@@ -45,7 +45,6 @@ final class Tracer implements Runnable {
     private Weaving weaving;
     private Answers answers;
     private Commands commands;
-    private int slot;
     private int leaseMillis;
 
     /** The id by which clients find this session. 0 until CONFIGURE. */
@@ -206,7 +205,7 @@ final class Tracer implements Runnable {
                 return "the session is busy; try again";
             }
             Frame reply = new Frame(Frame.JOINED, storedDescription.length + 256);
-            reply.u4(request).string("").u1(slot).string(name);
+            reply.u4(request).string("").u1(session.slot()).string(name);
             reply.u8(Math.max(0, endNanos - System.nanoTime())).bytes(storedDescription).raw(session.handedOver());
             connection.send(reply);
             lease.set(leaseMillis);
@@ -359,7 +358,6 @@ final class Tracer implements Runnable {
         }
         session.budget(budget);
         ContextClasses.begin(instrumentation);
-        slot = session.slot();
         sites = new Sites(session);
         Transformer transformer = new Transformer(inventory, questions, prewoven, sites, outbox, link, sweeper,
             Math.max(1, deadlineMillis), keeps);
@@ -374,7 +372,7 @@ final class Tracer implements Runnable {
         byte[] random = Platform.random(4);
         id = (random[0] & 0x7F | 0x01) << 24 | (random[1] & 0xFF) << 16 | (random[2] & 0xFF) << 8 | random[3] & 0xFF;
         Sessions.add(this);
-        link.send(new Frame(Frame.CONFIGURED).u1(slot));
+        link.send(new Frame(Frame.CONFIGURED).u1(session.slot()));
     }
 
     private Commands commands(Transformer transformer) {
