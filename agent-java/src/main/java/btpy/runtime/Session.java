@@ -468,8 +468,7 @@ public final class Session {
     Site site(int site) {
         Site[] sites = this.sites;
         int n = site & 0xFFFFFF;
-        Site known = n < sites.length ? sites[n] : null;
-        return known == null ? Site.UNKNOWN : known;
+        return n < sites.length ? sites[n] : Site.UNKNOWN;
     }
 
     public Aggregation map(int id) {
@@ -876,6 +875,7 @@ public final class Session {
         Site[] oldSites = sites;
         if (n >= oldSites.length) {
             Site[] newSites = Arrays.copyOf(oldSites, Math.max(64, Math.max(n + 1, oldSites.length + (oldSites.length >> 1))));
+            Arrays.fill(newSites, oldSites.length, newSites.length, Site.UNKNOWN);
             oldSites = newSites;
         }
         oldSites[n] = new Site(className, method, descriptor, line, targetClass, targetMember, loader);

@@ -310,16 +310,24 @@ final class Values {
             case 'Z':
                 return tag(words, at, end, MEMORY.getByte(o, offset) != 0 ? TRUE : FALSE);
             case 'I':
-                return integer(words, at, end, INT, MEMORY.getInt(o, offset));
+                return integer(at, MEMORY.getInt(o, offset));
             case 'S':
-                return integer(words, at, end, INT, (short) MEMORY.getChar(o, offset));
+                return integer(at, (short) MEMORY.getChar(o, offset));
             case 'B':
-                return integer(words, at, end, INT, MEMORY.getByte(o, offset));
+                return integer(at, MEMORY.getByte(o, offset));
             case 'C':
-                return character(words, at, end, MEMORY.getChar(o, offset));
+                return character(at, MEMORY.getChar(o, offset));
             default:
                 return write(MEMORY.getReference(o, offset), at, depth);
         }
+    }
+
+    private int integer(int at, int value) {
+        return integer(words, at, end, INT, value);
+    }
+
+    private int character(int at, char value) {
+        return character(words, at, end, value);
     }
 
     /**
@@ -370,16 +378,16 @@ final class Values {
             return write(((Object[]) array)[i], at, depth);
         }
         if (array instanceof byte[]) {
-            return integer(words, at, end, INT, ((byte[]) array)[i]);
+            return integer(at, ((byte[]) array)[i]);
         }
         if (array instanceof int[]) {
-            return integer(words, at, end, INT, ((int[]) array)[i]);
+            return integer(at, ((int[]) array)[i]);
         }
         if (array instanceof short[]) {
-            return integer(words, at, end, INT, ((short[]) array)[i]);
+            return integer(at, ((short[]) array)[i]);
         }
         if (array instanceof char[]) {
-            return character(words, at, end, ((char[]) array)[i]);
+            return character(at, ((char[]) array)[i]);
         }
         if (array instanceof boolean[]) {
             return tag(words, at, end, ((boolean[]) array)[i] ? TRUE : FALSE);
