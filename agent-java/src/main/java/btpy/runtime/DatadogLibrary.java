@@ -6,7 +6,6 @@ package btpy.runtime;
  */
 final class DatadogLibrary extends TraceLibrary {
     static final String TRACER = "datadog.trace.bootstrap.instrumentation.api.AgentTracer";
-    private static final Memory MEMORY = Memory.instance();
 
     /** {@code PrioritySampling.UNSET}: the agent often decides when the first span of the trace ends. */
     private static final int UNDECIDED = -128;
@@ -144,13 +143,8 @@ final class DatadogLibrary extends TraceLibrary {
     Object flags(Object context) {
         Object ofFirst = read(ids, read(root, read(collector, context)));
         Object decider = ofFirst == null ? context : ofFirst;
-        Layout layout = Layouts.of(decider);
-        int field = layout.find("samplingPriority", 'I');
-        if (field < 0) {
-            return null;
-        }
-        int priority = MEMORY.getInt(decider, layout.offsets[field]);
-        return priority == UNDECIDED ? null : priority > 0 ? SET : CLEAR;
+        Long priority = Layouts.number(decider, "samplingPriority");
+        return priority == null || priority.longValue() == UNDECIDED ? null : priority.longValue() > 0 ? SET : CLEAR;
     }
 
     @Override

@@ -65,12 +65,11 @@ public final class Owners {
             status = MEMORY.getInt(thread, STATUS_11);
         } else {
             Object holderObject = Layouts.reference(thread, "holder");
-            Layout inner = holderObject == null ? null : Layouts.of(holderObject);
-            int field = inner == null ? -1 : inner.find("threadStatus");
-            if (field < 0) {
+            Long number = holderObject == null ? null : Layouts.number(holderObject, "threadStatus");
+            if (number == null) {
                 return null;
             }
-            status = (int) Dynamic.toLong(inner.read(holderObject, field));
+            status = number.intValue();
         }
         // JVMTI thread states, in the order in which the JDK tests them.
         return (status & 0x4) != 0
