@@ -20,9 +20,6 @@ final class Restoration {
     /** The name and the reason of each class that was not put back. */
     final List<String[]> failures = new ArrayList<String[]>();
 
-    private Restoration() {
-    }
-
     /**
      * Puts the classes back, and removes the transformer at the end. The transformer must already be restoring, and no
      * retransformation of this session may be running.
@@ -49,11 +46,6 @@ final class Restoration {
             result.judge(record);
         }
         return result;
-    }
-
-    /** The result for a JVM that exits: no class is put back. */
-    static Restoration unneeded() {
-        return new Restoration();
     }
 
     /** The message RESTORED. */

@@ -64,7 +64,7 @@ final class Weaving {
         synchronized (this) {
             if (restoration == null) {
                 restoration = exiting
-                    ? Restoration.unneeded()
+                    ? new Restoration() // no class is put back
                     : Restoration.run(instrumentation, transformer, inventory, batchSize);
             }
             return restoration;
