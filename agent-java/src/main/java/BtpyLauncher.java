@@ -74,8 +74,7 @@ public final class BtpyLauncher {
     private static void define(Instrumentation instrumentation) throws Exception {
         // The classes are read from the jar itself, because a resource of a class loader would load URL connections and
         // their caches.
-        ZipFile jar = new ZipFile(new File(BtpyLauncher.class.getProtectionDomain().getCodeSource().getLocation().toURI()));
-        try {
+        try (ZipFile jar = new ZipFile(new File(BtpyLauncher.class.getProtectionDomain().getCodeSource().getLocation().toURI()))) {
             Consumer<byte[]> definer = isJdk8() ? new Jdk8Definer() : moduleDefiner(jar, instrumentation);
             ZipEntry entry = jar.getEntry("btpy/boot.classes");
             InputStream in = jar.getInputStream(entry);
@@ -86,8 +85,6 @@ public final class BtpyLauncher {
                 definer.accept(data);
                 remaining -= 4 + data.length;
             }
-        } finally {
-            jar.close();
         }
     }
 

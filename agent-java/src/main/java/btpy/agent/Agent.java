@@ -71,9 +71,7 @@ public final class Agent {
     private static void start(Tracer tracer) {
         int mark = markThread();
         try {
-            Thread reader = new AgentThread(tracer, "btpy-reader");
-            reader.setContextClassLoader(null);
-            reader.start();
+            new AgentThread(tracer, "btpy-reader").start();
         } finally {
             if (mark >= 0) {
                 Guard.leave(mark);

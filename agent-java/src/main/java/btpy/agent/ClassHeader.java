@@ -11,12 +11,20 @@ import java.util.List;
  * <p>{@link #parse} returns null for an invalid class file. A pattern by supertype does not match such a file.
  */
 final class ClassHeader {
+    /**
+     * Sizes in bytes. Bytes before the attributes of a field or method: flags, name, descriptor, number of attributes
+     * (§4.6). Bytes before the content of an attribute: name, length (§4.7).
+     */
+    static final int MEMBER_HEAD = 8;
+    static final int ATTRIBUTE_HEAD = 6;
+
     final String name;
     final String superclass;
     final String[] interfaces;
     private final byte[] bytes;
-    private final int[] offsets;
-    private final int poolEnd;
+    /** The offset of each entry of the constant pool, by its index; 0 for an unusable index. */
+    final int[] offsets;
+    final int poolEnd;
 
     private ClassHeader(byte[] bytes, int[] offsets, int poolEnd, String name, String superclass, String[] interfaces) {
         this.bytes = bytes;
@@ -51,15 +59,6 @@ final class ClassHeader {
         } catch (IndexOutOfBoundsException invalidFile) {
             return null;
         }
-    }
-
-    /** The offset of each entry of the constant pool, by its index; 0 for an unusable index. */
-    int[] offsets() {
-        return offsets;
-    }
-
-    int poolEnd() {
-        return poolEnd;
     }
 
     /**
@@ -123,11 +122,13 @@ final class ClassHeader {
     }
 
     private static boolean beginsWith(byte[] b, int utf8, byte[] prefix) {
-        if (u2(b, utf8 + 1) < prefix.length) {
-            return false;
-        }
-        for (int i = 0; i < prefix.length; i++) {
-            if (b[utf8 + 3 + i] != prefix[i]) {
+        return u2(b, utf8 + 1) >= prefix.length && equal(b, utf8 + 3, prefix, 0, prefix.length);
+    }
+
+    /** Whether {@code length} bytes are the same in both arrays. */
+    static boolean equal(byte[] a, int aFrom, byte[] b, int bFrom, int length) {
+        for (int i = 0; i < length; i++) {
+            if (a[aFrom + i] != b[bFrom + i]) {
                 return false;
             }
         }
@@ -156,7 +157,25 @@ final class ClassHeader {
         return new String(chars, 0, count);
     }
 
-    private static int u2(byte[] b, int at) {
+    /** The offset of the table of fields, which begins with their number. */
+    static int fieldsAt(byte[] b, int poolEnd) {
+        return poolEnd + MEMBER_HEAD + 2 * u2(b, poolEnd + 6); // flags, this, super and number of interfaces are 8 bytes, too
+    }
+
+    /** The offset after an attribute. */
+    static int endOfAttribute(byte[] b, int attribute) {
+        int length = u4(b, attribute + 2);
+        if (length < 0) {
+            throw new IndexOutOfBoundsException();
+        }
+        return attribute + ATTRIBUTE_HEAD + length;
+    }
+
+    static int u2(byte[] b, int at) {
         return (b[at] & 0xFF) << 8 | b[at + 1] & 0xFF;
+    }
+
+    static int u4(byte[] b, int at) {
+        return u2(b, at) << 16 | u2(b, at + 2);
     }
 }

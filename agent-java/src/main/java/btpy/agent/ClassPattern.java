@@ -86,14 +86,8 @@ final class ClassPattern {
     private static boolean contains(byte[] bytes, byte[] part) {
         int last = part.length - 1;
         for (int at = last; at >= 0 && at < bytes.length; at++) {
-            if (bytes[at] == part[last]) {
-                int i = 0;
-                while (i < last && bytes[at - last + i] == part[i]) {
-                    i++;
-                }
-                if (i == last) {
-                    return true;
-                }
+            if (bytes[at] == part[last] && ClassHeader.equal(bytes, at - last, part, 0, last)) {
+                return true;
             }
         }
         return part.length == 0;

@@ -37,27 +37,7 @@ final class ClassRequests extends RequestHandler {
         this.inventory = inventory;
     }
 
-    @Override
-    boolean carryOut(int id, Payload request) throws Exception {
-        switch (request.type) {
-            case Payload.SEARCH:
-                search(id, request);
-                return true;
-            case Payload.READ:
-                read(id, request);
-                return true;
-            case Payload.LOOK_UP:
-                lookUp(id, request);
-                return true;
-            case Payload.LOCATE:
-                locate(id, request);
-                return true;
-            default:
-                return false;
-        }
-    }
-
-    private void search(int id, Payload request) throws IOException {
+    void search(int id, Payload request) throws IOException {
         Watch watch = new Watch(ClassPattern.list(request));
         int maxListed = request.size();
         int since = request.u4();
@@ -137,7 +117,7 @@ final class ClassRequests extends RequestHandler {
         }
     }
 
-    private void read(int id, Payload request) throws IOException {
+    void read(int id, Payload request) throws IOException {
         int[] ids = request.u4s();
         request.end();
         Frame frame = new Frame(Frame.CLASS_FILES, 1 << 16).u4(id);
@@ -157,7 +137,7 @@ final class ClassRequests extends RequestHandler {
     }
 
     /** Reads the supertypes of types that are possibly not loaded, and their supertypes in turn, from class files. */
-    private void lookUp(int id, Payload request) throws IOException {
+    void lookUp(int id, Payload request) throws IOException {
         ClassLoader loader = inventory.loader(request.string());
         ArrayDeque<String> names = new ArrayDeque<String>();
         for (int remaining = request.count(4); remaining > 0; remaining--) {
@@ -192,7 +172,7 @@ final class ClassRequests extends RequestHandler {
     }
 
     /** Sends the client the search paths of the loaders for application classes. */
-    private void locate(int id, Payload request) throws IOException {
+    void locate(int id, Payload request) throws IOException {
         request.end();
         Frame frame = new Frame(Frame.LOCATIONS).u4(id);
         int at = frame.size();

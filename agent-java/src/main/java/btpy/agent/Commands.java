@@ -1,40 +1,42 @@
 package btpy.agent;
 
 import java.io.IOException;
-import java.util.Arrays;
+import java.util.ArrayDeque;
 
 /**
  * Executes the client's requests one after the other, on its own thread. A {@link RequestHandler} does the work of each
  * request.
  */
-final class Commands implements Runnable {
+final class Commands extends Worker {
     private static final int MAX_WAITING = 1024;
 
     private final Tracer tracer;
-    private final RequestHandler[] handlers;
     private final WeaveRequests weaveRequests;
+    private final ClassRequests classRequests;
+    private final ProbeRequests probeRequests;
+    private final EventRequests eventRequests;
+    private final SessionRequests sessionRequests;
 
-    private final Payload[] queue = new Payload[MAX_WAITING];
-    private int head;
-    private int count;
+    private final ArrayDeque<Payload> queue = new ArrayDeque<Payload>(MAX_WAITING);
     private boolean sweep;
     private boolean restore;
     private boolean busy;
-    private boolean closed;
 
-    Commands(Tracer tracer, WeaveRequests weaveRequests, RequestHandler... otherHandlers) {
+    Commands(Tracer tracer, WeaveRequests weaveRequests, ClassRequests classRequests, ProbeRequests probeRequests,
+        EventRequests eventRequests, SessionRequests sessionRequests) {
         this.tracer = tracer;
         this.weaveRequests = weaveRequests;
-        handlers = new RequestHandler[otherHandlers.length + 1];
-        handlers[0] = weaveRequests;
-        System.arraycopy(otherHandlers, 0, handlers, 1, otherHandlers.length);
+        this.classRequests = classRequests;
+        this.probeRequests = probeRequests;
+        this.eventRequests = eventRequests;
+        this.sessionRequests = sessionRequests;
     }
 
     synchronized void add(Payload request) throws ProtocolException {
-        if (count == MAX_WAITING) {
+        if (queue.size() == MAX_WAITING) {
             throw new ProtocolException("more than " + MAX_WAITING + " requests at once");
         }
-        queue[(head + count++) % MAX_WAITING] = request;
+        queue.add(request);
         notifyAll();
     }
 
@@ -59,27 +61,18 @@ final class Commands implements Runnable {
 
     /** Drops the waiting requests, because the client has closed the connection. */
     synchronized void clear() {
-        Arrays.fill(queue, null);
-        head = 0;
-        count = 0;
+        queue.clear();
     }
 
     /** Waits at most {@code millis} until all requests are done. Returns whether all are done. */
     synchronized boolean awaitIdle(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
-        while (busy || count > 0 || restore) {
-            long remaining = (deadline - System.nanoTime()) / 1_000_000L;
-            if (remaining <= 0 || closed) {
+        while (busy || !queue.isEmpty() || restore) {
+            if (closed || !pauseUntil(deadline)) {
                 return false;
             }
-            pause(remaining);
         }
         return true;
-    }
-
-    synchronized void close() {
-        closed = true;
-        notifyAll();
     }
 
     @Override
@@ -91,23 +84,19 @@ final class Commands implements Runnable {
                 synchronized (this) {
                     busy = false;
                     notifyAll();
-                    while (!closed && count == 0 && !sweep && !restore) {
+                    while (!closed && queue.isEmpty() && !sweep && !restore) {
                         pause(0);
                     }
                     if (closed) {
                         return;
                     }
                     busy = true;
-                    request = count == 0 ? null : queue[head];
+                    request = queue.poll();
                     restoring = request == null && restore;
                     if (restoring) {
                         restore = false;
                     } else if (request == null) {
                         sweep = false;
-                    } else {
-                        queue[head] = null;
-                        head = (head + 1) % MAX_WAITING;
-                        count--;
                     }
                 }
                 if (restoring) {
@@ -135,19 +124,69 @@ final class Commands implements Runnable {
 
     private void carryOut(Payload request) throws Exception {
         int id = request.u4();
-        for (RequestHandler handler : handlers) {
-            if (handler.carryOut(id, request)) {
-                return;
-            }
-        }
-        throw new ProtocolException("a message of type 0x" + Integer.toHexString(request.type));
-    }
-
-    private void pause(long millis) {
-        try {
-            wait(millis);
-        } catch (InterruptedException ignored) {
-            // an agent thread has no use for its interrupt flag
+        switch (request.type) {
+            case Payload.WATCH:
+                weaveRequests.watch(id, request);
+                break;
+            case Payload.PREWEAVE:
+                weaveRequests.preweave(id, request);
+                break;
+            case Payload.WEAVE:
+                weaveRequests.weave(id, request);
+                break;
+            case Payload.SEARCH:
+                classRequests.search(id, request);
+                break;
+            case Payload.READ:
+                classRequests.read(id, request);
+                break;
+            case Payload.LOOK_UP:
+                classRequests.lookUp(id, request);
+                break;
+            case Payload.LOCATE:
+                classRequests.locate(id, request);
+                break;
+            case Payload.INSTALL:
+                probeRequests.install(id, request);
+                break;
+            case Payload.ENABLE:
+                probeRequests.enable(id, request);
+                break;
+            case Payload.SAMPLE:
+                probeRequests.sample(id, request);
+                break;
+            case Payload.LIMIT:
+                probeRequests.limit(id, request);
+                break;
+            case Payload.LEVEL:
+                probeRequests.level(id, request);
+                break;
+            case Payload.REMOVE:
+                probeRequests.remove(id, request);
+                break;
+            case Payload.TIMER:
+                eventRequests.timer(id, request);
+                break;
+            case Payload.HOOK:
+                eventRequests.hook(id, request);
+                break;
+            case Payload.SEND:
+                eventRequests.sendEvent(id, request);
+                break;
+            case Payload.SNAPSHOT:
+                eventRequests.snapshot(id, request);
+                break;
+            case Payload.RESTORE:
+                sessionRequests.restore(id, request);
+                break;
+            case Payload.DETACH:
+                sessionRequests.detach(id, request);
+                break;
+            case Payload.LEAVE:
+                sessionRequests.leave(id, request);
+                break;
+            default:
+                throw new ProtocolException("a message of type 0x" + Integer.toHexString(request.type));
         }
     }
 }

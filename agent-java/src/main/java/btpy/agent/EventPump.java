@@ -16,7 +16,7 @@ import java.util.List;
  * The event thread: drains the buffers, runs timers, sends counters, and monitors the lease. It never uses the socket,
  * so it notices the end of the lease even if the client has stopped reading.
  */
-final class EventPump implements Runnable {
+final class EventPump extends Worker {
     /**
      * The time between two readings of the buffers, while they fill, and after they were empty for a while. A record
      * waits half of this time on average. Each reading with records is a message, which costs both sides more than a
@@ -73,7 +73,6 @@ final class EventPump implements Runnable {
     private boolean forgetting;
     /** System.nanoTime when the last record was passed on. */
     private long progressNanos;
-    private boolean closed;
 
     EventPump(Tracer tracer, Outbox outbox, Lease lease, Sweeper sweeper) {
         this.tracer = tracer;
@@ -103,11 +102,9 @@ final class EventPump implements Runnable {
     synchronized boolean awaitDetached(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (!detached && !closed) {
-            long remaining = (deadline - System.nanoTime()) / 1_000_000L;
-            if (remaining <= 0) {
+            if (!pauseUntil(deadline)) {
                 return false;
             }
-            pause(remaining);
         }
         return detached;
     }
@@ -233,11 +230,6 @@ final class EventPump implements Runnable {
                 return;
             }
         }
-    }
-
-    synchronized void close() {
-        closed = true;
-        notifyAll();
     }
 
     @Override
@@ -384,8 +376,7 @@ final class EventPump implements Runnable {
             chunk = new byte[-bytes <= CHUNK ? CHUNK : session.maxRecord()];
             bytes = session.drain(chunk);
         } else if (bytes > CHUNK / 2 && chunk.length == CHUNK && Headroom.has(LARGE_CHUNK)) {
-            byte[] largerChunk = new byte[LARGE_CHUNK];
-            System.arraycopy(chunk, 0, largerChunk, 0, bytes);
+            byte[] largerChunk = Arrays.copyOf(chunk, LARGE_CHUNK);
             chunk = largerChunk;
         }
         return bytes;
@@ -463,18 +454,22 @@ final class EventPump implements Runnable {
             hooks.send(request.argument);
             return;
         }
-        Frame frame = new Frame(Frame.MAP, 1 << 12).u4(request.template).u8(request.nanos);
+        post(addMaps(new Frame(Frame.MAP, 1 << 12).u4(request.template).u8(request.nanos), request.maps));
+    }
+
+    /** Adds the contents of maps, whose ids are as in {@link Request#maps}. */
+    private Frame addMaps(Frame frame, int[] maps) {
         int at = frame.size();
         frame.u4(0);
         int mapCount = 0;
-        for (int map : request.maps) {
+        for (int map : maps) {
             byte[] content = map < 0 ? null : session.mapContent(map & Request.FLUSH - 1, (map & Request.FLUSH) != 0, room(frame));
             if (content != null) {
                 frame.raw(content);
                 mapCount++;
             }
         }
-        post(frame.patch(at, mapCount));
+        return frame.patch(at, mapCount);
     }
 
     private void reportRestraints() {
@@ -498,19 +493,9 @@ final class EventPump implements Runnable {
                 snapshot = snapshots.remove(0);
             }
             report(false);
-            Frame frame = new Frame(Frame.MAPS, 1 << 12).u4(snapshot[0][0]);
-            int at = frame.size();
-            frame.u4(0);
-            int mapCount = 0;
-            for (int map : snapshot[1]) {
-                byte[] content = session.mapContent(map, false, room(frame));
-                if (content != null) {
-                    frame.raw(content);
-                    mapCount++;
-                }
-            }
+            Frame frame = addMaps(new Frame(Frame.MAPS, 1 << 12).u4(snapshot[0][0]), snapshot[1]);
             postStacks();
-            outbox.post(frame.patch(at, mapCount));
+            outbox.post(frame);
         }
     }
 
@@ -563,10 +548,8 @@ final class EventPump implements Runnable {
         if (!hooks.has(Hook.PROBE_FAILED)) {
             return;
         }
-        byte[] frame = new byte[errors.length + 1];
-        System.arraycopy(errors, 0, frame, 1, errors.length);
         try {
-            Payload rows = new Payload(frame);
+            Payload rows = Payload.part(errors);
             for (int remaining = rows.count(21); remaining > 0; remaining--) {
                 int probe = rows.u4();
                 int position = rows.u4();
@@ -620,14 +603,6 @@ final class EventPump implements Runnable {
         long nanos = timers.nanosUntilDue(now, hooks.nanosUntilDue(now, interval));
         if (nanos > 0) {
             pause(Math.max(1, nanos / 1_000_000L));
-        }
-    }
-
-    private void pause(long millis) {
-        try {
-            wait(millis);
-        } catch (InterruptedException ignored) {
-            // an agent thread has no use for its interrupt flag
         }
     }
 }

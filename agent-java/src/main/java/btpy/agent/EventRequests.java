@@ -23,27 +23,7 @@ final class EventRequests extends RequestHandler {
         this.session = session;
     }
 
-    @Override
-    boolean carryOut(int id, Payload request) throws Exception {
-        switch (request.type) {
-            case Payload.TIMER:
-                timer(id, request);
-                return true;
-            case Payload.HOOK:
-                hook(id, request);
-                return true;
-            case Payload.SEND:
-                events.send(id, event(request));
-                return true;
-            case Payload.SNAPSHOT:
-                snapshot(id, request);
-                return true;
-            default:
-                return false;
-        }
-    }
-
-    private void timer(int id, Payload request) throws IOException {
+    void timer(int id, Payload request) throws IOException {
         int site = request.u4();
         long period = request.u8();
         String handler = request.string();
@@ -66,7 +46,7 @@ final class EventRequests extends RequestHandler {
         }
     }
 
-    private void hook(int id, Payload request) throws Exception {
+    void hook(int id, Payload request) throws Exception {
         int probe = request.u4();
         int site = request.u4();
         String handler = request.string();
@@ -112,13 +92,13 @@ final class EventRequests extends RequestHandler {
         return new ThreadSampler(perSecond, kind == Hook.THREAD_SEEN, session.mostFrames(), session.share());
     }
 
-    private static int event(Payload request) throws ProtocolException {
+    void sendEvent(int id, Payload request) throws ProtocolException {
         int event = request.u4();
         request.end();
-        return event;
+        events.send(id, event);
     }
 
-    private void snapshot(int id, Payload request) throws ProtocolException {
+    void snapshot(int id, Payload request) throws ProtocolException {
         int[] maps = request.u4s();
         request.end();
         events.snapshot(id, maps);

@@ -2,6 +2,9 @@ package btpy.agent;
 
 /** Threads of the application wait here for the client, at most for a given time. Once open, it stays open. */
 final class Gate {
+    /** Milliseconds for a wait without limit. */
+    static final long FOREVER = 1L << 40;
+
     private boolean open;
 
     synchronized void open() {
@@ -9,25 +12,32 @@ final class Gate {
         notifyAll();
     }
 
-    /** Waits until it is open, at most {@code millis}; preserves the interrupt flag of the waiting thread. */
-    void await(long millis) {
+    /**
+     * Waits until it is open, at most {@code millis}. Returns whether it is open. The thread may belong to the
+     * application, so an interrupt is remembered and set again afterwards.
+     */
+    boolean await(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         boolean interrupted = false;
-        synchronized (this) {
-            while (!open) {
-                long remaining = (deadline - System.nanoTime()) / 1_000_000L;
-                if (remaining <= 0) {
-                    break;
+        try {
+            synchronized (this) {
+                while (!open) {
+                    long remaining = (deadline - System.nanoTime() + 999_999L) / 1_000_000L;
+                    if (remaining <= 0) {
+                        return false;
+                    }
+                    try {
+                        wait(remaining);
+                    } catch (InterruptedException interruption) {
+                        interrupted = true;
+                    }
                 }
-                try {
-                    wait(remaining);
-                } catch (InterruptedException interruption) {
-                    interrupted = true;
-                }
+                return true;
             }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 package btpy.agent;
 
 import btpy.runtime.Memory;
+import java.util.Arrays;
 
 /**
  * Defines the classes that the client generated. They are defined in the boot loader, where HotSpot does not verify by
@@ -82,9 +83,7 @@ final class HandlerClasses {
                 i++;
             }
             if (i == DIGITS) {
-                for (int k = 0; k < DIGITS; k++) {
-                    copy[at + k] = '0';
-                }
+                Arrays.fill(copy, at, at + DIGITS, (byte) '0');
                 at += DIGITS - 1;
             }
         }

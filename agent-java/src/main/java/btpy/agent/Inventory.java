@@ -5,10 +5,9 @@ import btpy.runtime.ClassNames;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * The classes of a session. It compares them by identity, so it calls neither {@code hashCode} of a loader nor other
@@ -38,20 +37,12 @@ final class Inventory {
     private static final class LoaderFact extends WeakReference<ClassLoader> {
         final boolean seesHandlers;
 
-        /** Names of the handlers that the JVM has found through the loader. */
-        private final Set<String> handlers = new HashSet<String>();
+        /** By name, the handlers that the JVM has found through the loader. */
+        final ConcurrentHashMap<String, Boolean> handlers = new ConcurrentHashMap<String, Boolean>();
 
         LoaderFact(ClassLoader loader, boolean seesHandlers) {
             super(loader);
             this.seesHandlers = seesHandlers;
-        }
-
-        synchronized boolean knows(String runtimeClass) {
-            return handlers.contains(runtimeClass);
-        }
-
-        synchronized void addHandler(String runtimeClass) {
-            handlers.add(runtimeClass);
         }
     }
 
@@ -254,7 +245,7 @@ final class Inventory {
     private String find(ClassLoader loader, List<String> handlers) {
         for (String handler : handlers) {
             LoaderFact fact = fact(loader);
-            if (fact != null && fact.knows(handler)) {
+            if (fact != null && fact.handlers.containsKey(handler)) {
                 continue;
             }
             try {
@@ -263,7 +254,7 @@ final class Inventory {
                 return "its loader " + loaderName(loader) + " does not find " + handler;
             }
             if (fact != null) {
-                fact.addHandler(handler);
+                fact.handlers.put(handler, true);
             }
         }
         return null;

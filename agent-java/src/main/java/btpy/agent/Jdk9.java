@@ -46,15 +46,6 @@ final class Jdk9 {
         Modules.addOpens(ownModule, "btpy.handlers", user.getModule());
     }
 
-    static void readFromBase() {
-        read(Object.class.getModule());
-    }
-
-    static Transformer transformer(Inventory inventory, Questions questions, PrewovenClasses prewoven, Sites sites, Outbox outbox, Link link,
-        Sweeper sweeper, int deadlineMillis, boolean keeps) {
-        return new ModuleTransformer(inventory, questions, prewoven, sites, outbox, link, sweeper, deadlineMillis, keeps);
-    }
-
     static int pid() {
         return (int) ProcessHandle.current().pid();
     }

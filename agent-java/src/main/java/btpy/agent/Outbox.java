@@ -14,7 +14,7 @@ import java.util.List;
  * <p>The lists are linked by hand, because application threads add to them, maybe at the end of their stack. A stack
  * overflow may interrupt the resizing of a collection, but not two assignments.
  */
-final class Outbox implements Runnable {
+final class Outbox extends Worker {
     /** The number of waiting bytes at which the outbox is full. */
     private int maxBytes = 4 << 20;
 
@@ -37,7 +37,6 @@ final class Outbox implements Runnable {
     private int waitingBytes;
     private boolean writing;
     private boolean disconnected;
-    private boolean closed;
 
     Outbox(Link link) {
         this.link = link;
@@ -62,11 +61,8 @@ final class Outbox implements Runnable {
 
     /** Never blocks. */
     void post(Frame frame) {
-        Node node = new Node(frame, null);
-        synchronized (this) {
-            append(node);
-            notifyAll();
-        }
+        put(frame);
+        wake();
     }
 
     /**
@@ -76,7 +72,13 @@ final class Outbox implements Runnable {
     void put(Frame frame) {
         Node node = new Node(frame, null);
         synchronized (this) {
-            append(node);
+            if (first == null) {
+                first = node;
+            } else {
+                last.next = node;
+            }
+            last = node;
+            waitingBytes += frame.size();
         }
     }
 
@@ -109,11 +111,9 @@ final class Outbox implements Runnable {
     synchronized boolean flush(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (!closed && !disconnected && isBusy()) {
-            long remaining = (deadline - System.nanoTime()) / 1_000_000L;
-            if (remaining <= 0) {
+            if (!pauseUntil(deadline)) {
                 return false;
             }
-            pause(remaining);
         }
         return !isBusy();
     }
@@ -153,18 +153,11 @@ final class Outbox implements Runnable {
     synchronized boolean awaitTaken(long millis) {
         long deadline = System.nanoTime() + millis * 1_000_000L;
         while (isBusy() && !closed) {
-            long remaining = (deadline - System.nanoTime()) / 1_000_000L;
-            if (remaining <= 0) {
+            if (!pauseUntil(deadline)) {
                 return false;
             }
-            pause(remaining);
         }
         return !closed;
-    }
-
-    synchronized void close() {
-        closed = true;
-        notifyAll();
     }
 
     @Override
@@ -207,16 +200,6 @@ final class Outbox implements Runnable {
         }
     }
 
-    private void append(Node node) {
-        if (first == null) {
-            first = node;
-        } else {
-            last.next = node;
-        }
-        last = node;
-        waitingBytes += node.frame.size();
-    }
-
     private synchronized Node take() {
         writing = false;
         notifyAll();
@@ -237,13 +220,5 @@ final class Outbox implements Runnable {
             waitingBytes -= node.frame.size();
         }
         return node;
-    }
-
-    private void pause(long millis) {
-        try {
-            wait(millis);
-        } catch (InterruptedException ignored) {
-            // an agent thread has no use for its interrupt flag
-        }
     }
 }

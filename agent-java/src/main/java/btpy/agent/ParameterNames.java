@@ -1,5 +1,10 @@
 package btpy.agent;
 
+import static btpy.agent.ClassHeader.ATTRIBUTE_HEAD;
+import static btpy.agent.ClassHeader.MEMBER_HEAD;
+import static btpy.agent.ClassHeader.endOfAttribute;
+import static btpy.agent.ClassHeader.u2;
+
 import java.io.ByteArrayOutputStream;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
@@ -23,13 +28,6 @@ final class ParameterNames {
     private static final byte[] ATTRIBUTE = modifiedUtf8("MethodParameters");
     private static final int UTF8 = 1;
     private static final int MAX_CONSTANTS = 0xFFFF;
-
-    /**
-     * Bytes of a method: flags, name, descriptor, number of attributes (JVMS §4.6); and of an attribute: name, length
-     * (§4.7).
-     */
-    private static final int MEMBER_HEAD = 8;
-    private static final int ATTRIBUTE_HEAD = 6;
 
     /** The result for a class without such an attribute. */
     static final ParameterNames NONE = new ParameterNames(0, new byte[0]);
@@ -85,14 +83,14 @@ final class ParameterNames {
             if (header == null || !header.name.equals(name)) {
                 return null;
             }
-            int[] offsets = header.offsets();
+            int[] offsets = header.offsets;
             int attribute = indexOf(b, offsets, ATTRIBUTE, 0, 0, ATTRIBUTE.length);
             if (attribute == 0) {
                 return NONE;
             }
             Texts texts = new Texts();
             int methods = 0;
-            int at = methodsAt(b, header.poolEnd());
+            int at = methodsAt(b, header.poolEnd);
             int remaining = u2(b, at);
             for (at += 2; remaining > 0; remaining--) {
                 int head = at;
@@ -103,17 +101,17 @@ final class ParameterNames {
                         texts.constant(b, offsets, u2(b, head + 2));
                         texts.constant(b, offsets, u2(b, head + 4));
                         int parameters = b[at + ATTRIBUTE_HEAD] & 0xFF;
-                        texts.u1(parameters);
+                        texts.write(parameters);
                         for (int i = 0, parametersAt = at + ATTRIBUTE_HEAD + 1; i < parameters;
                                 i++, parametersAt += 4) {
-                            texts.u2(u2(b, parametersAt + 2));
+                            write2(texts, u2(b, parametersAt + 2));
                             texts.constant(b, offsets, u2(b, parametersAt));
                         }
                     }
                     at = endOfAttribute(b, at);
                 }
             }
-            return methods == 0 ? NONE : new ParameterNames(methods, texts.bytes());
+            return methods == 0 ? NONE : new ParameterNames(methods, texts.toByteArray());
         } catch (IndexOutOfBoundsException invalidFile) {
             return null;
         }
@@ -130,7 +128,7 @@ final class ParameterNames {
             for (Constructor<?> constructor : type.getDeclaredConstructors()) {
                 methods += reflect(constructor, "<init>", void.class, texts);
             }
-            return methods == 0 ? NONE : new ParameterNames(methods, texts.bytes());
+            return methods == 0 ? NONE : new ParameterNames(methods, texts.toByteArray());
         } catch (LinkageError | RuntimeException failure) {
             return null;
         }
@@ -152,9 +150,9 @@ final class ParameterNames {
         }
         texts.text(name);
         texts.text(descriptor.append(')').append(descriptor(result)).toString());
-        texts.u1(parameters.length);
+        texts.write(parameters.length);
         for (Parameter parameter : parameters) {
-            texts.u2(parameter.getModifiers());
+            write2(texts, parameter.getModifiers());
             texts.text(parameter.isNamePresent() ? parameter.getName() : "");
         }
         return 1;
@@ -173,7 +171,7 @@ final class ParameterNames {
         }
         try {
             ClassHeader header = ClassHeader.parse(shownFile);
-            return header == null ? shownFile : new Insertion(shownFile, header.offsets(), header.poolEnd()).run();
+            return header == null ? shownFile : new Insertion(shownFile, header.offsets, header.poolEnd).run();
         } catch (IndexOutOfBoundsException invalidFile) {
             return shownFile;
         }
@@ -307,34 +305,20 @@ final class ParameterNames {
     }
 
     /** Texts in the stored form: u2 index in the class file, u2 length, modified UTF-8. */
-    private static final class Texts {
-        private final ByteArrayOutputStream out = new ByteArrayOutputStream(256);
-
-        void u1(int value) {
-            out.write(value);
-        }
-
-        void u2(int value) {
-            write2(out, value);
-        }
-
+    private static final class Texts extends ByteArrayOutputStream {
         /** Empty for the index 0: the parameter has no name. */
         void constant(byte[] b, int[] offsets, int index) {
-            int length = index == 0 ? 0 : ParameterNames.u2(b, offsets[index] + 1);
-            u2(index);
-            u2(length);
-            out.write(b, offsets[index] + 3, length);
+            int length = index == 0 ? 0 : u2(b, offsets[index] + 1);
+            write2(this, index);
+            write2(this, length);
+            write(b, offsets[index] + 3, length);
         }
 
         void text(String text) {
             byte[] utf8 = modifiedUtf8(text);
-            u2(0);
-            u2(utf8.length);
-            out.write(utf8, 0, utf8.length);
-        }
-
-        byte[] bytes() {
-            return out.toByteArray();
+            write2(this, 0);
+            write2(this, utf8.length);
+            write(utf8, 0, utf8.length);
         }
     }
 
@@ -352,20 +336,12 @@ final class ParameterNames {
     }
 
     private static boolean isUtf8(byte[] b, int at, byte[] text, int from, int length) {
-        if (at == 0 || b[at] != UTF8 || u2(b, at + 1) != length) {
-            return false;
-        }
-        for (int i = 0; i < length; i++) {
-            if (b[at + 3 + i] != text[from + i]) {
-                return false;
-            }
-        }
-        return true;
+        return at != 0 && b[at] == UTF8 && u2(b, at + 1) == length && ClassHeader.equal(b, at + 3, text, from, length);
     }
 
     /** The offset of the table of methods, which begins with their number. */
     private static int methodsAt(byte[] b, int poolEnd) {
-        int at = poolEnd + MEMBER_HEAD + 2 * u2(b, poolEnd + 6); // flags, this, super and number of interfaces, too, have 8 bytes
+        int at = ClassHeader.fieldsAt(b, poolEnd);
         int fields = u2(b, at);
         for (at += 2; fields > 0; fields--) {
             int attributes = u2(b, at + 6);
@@ -374,14 +350,6 @@ final class ParameterNames {
             }
         }
         return at;
-    }
-
-    private static int endOfAttribute(byte[] b, int attribute) {
-        int length = u2(b, attribute + 2) << 16 | u2(b, attribute + 4);
-        if (length < 0) {
-            throw new IndexOutOfBoundsException();
-        }
-        return attribute + ATTRIBUTE_HEAD + length;
     }
 
     private static byte[] modifiedUtf8(String text) {
@@ -406,9 +374,5 @@ final class ParameterNames {
     private static void write2(ByteArrayOutputStream out, int value) {
         out.write(value >>> 8);
         out.write(value);
-    }
-
-    private static int u2(byte[] b, int at) {
-        return (b[at] & 0xFF) << 8 | b[at + 1] & 0xFF;
     }
 }

@@ -1,5 +1,7 @@
 package btpy.agent;
 
+import java.util.Arrays;
+
 /**
  * A cursor over one message from the client. Every read is checked against the remaining bytes before anything is
  * allocated. A message that is too short, too long or out of range is a {@link ProtocolException}.
@@ -103,10 +105,8 @@ final class Payload {
 
     byte[] raw(int count) throws ProtocolException {
         need(count);
-        byte[] copy = new byte[count];
-        System.arraycopy(bytes, at, copy, 0, count);
         at += count;
-        return copy;
+        return Arrays.copyOfRange(bytes, at - count, at);
     }
 
     byte[] bytes() throws ProtocolException {

@@ -2,9 +2,8 @@ package btpy.agent;
 
 import btpy.runtime.Headroom;
 import java.io.File;
-import java.io.FileInputStream;
 import java.io.IOException;
-import java.io.InputStream;
+import java.io.RandomAccessFile;
 import java.lang.instrument.Instrumentation;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -38,7 +37,7 @@ final class Platform {
     /** It is called before threads of the application need it, so that its classes are loaded. */
     static void readFromBase() {
         if (major() >= 9) {
-            Jdk9.readFromBase();
+            Jdk9.read(Object.class.getModule());
         }
     }
 
@@ -47,13 +46,6 @@ final class Platform {
         if (major() >= 9) {
             Jdk9.openHandlers(user);
         }
-    }
-
-    static Transformer transformer(Inventory inventory, Questions questions, PrewovenClasses prewoven, Sites sites, Outbox outbox, Link link,
-        Sweeper sweeper, int deadlineMillis, boolean keeps) {
-        return major() >= 9
-            ? Jdk9.transformer(inventory, questions, prewoven, sites, outbox, link, sweeper, deadlineMillis, keeps)
-            : new Transformer(inventory, questions, prewoven, sites, outbox, link, sweeper, deadlineMillis, keeps);
     }
 
     static synchronized boolean hasOpenInternals() {
@@ -88,17 +80,8 @@ final class Platform {
             new SecureRandom().nextBytes(bytes);
             return bytes;
         }
-        InputStream in = new FileInputStream(device);
-        try {
-            for (int at = 0; at < count; ) {
-                int size = in.read(bytes, at, count - at);
-                if (size < 0) {
-                    throw new IOException("/dev/urandom ended");
-                }
-                at += size;
-            }
-        } finally {
-            in.close();
+        try (RandomAccessFile in = new RandomAccessFile(device, "r")) {
+            in.readFully(bytes);
         }
         return bytes;
     }

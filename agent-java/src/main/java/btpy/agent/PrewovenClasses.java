@@ -162,11 +162,8 @@ final class PrewovenClasses {
     }
 
     private static RandomAccessFile unnamed() throws IOException {
-        StringBuilder name = new StringBuilder("btpy-");
-        for (byte octet : Platform.random(8)) {
-            name.append(Character.forDigit(octet >> 4 & 15, 16)).append(Character.forDigit(octet & 15, 16));
-        }
-        Path path = new File(System.getProperty("java.io.tmpdir"), name.toString()).toPath();
+        String name = "btpy-" + Digest.hex(Platform.random(8));
+        Path path = new File(System.getProperty("java.io.tmpdir"), name).toPath();
         try {
             Files.createFile(path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
             return new RandomAccessFile(path.toFile(), "rw");

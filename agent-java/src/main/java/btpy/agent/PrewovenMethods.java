@@ -1,5 +1,9 @@
 package btpy.agent;
 
+import static btpy.agent.ClassHeader.MEMBER_HEAD;
+import static btpy.agent.ClassHeader.u2;
+import static btpy.agent.ClassHeader.u4;
+
 /**
  * Methods of a class that the client has woven into the class file before the JVM shows the class to the transformer.
  *
@@ -13,18 +17,12 @@ final class PrewovenMethods {
     private static final int VERSION_AT = 4;
     private static final int POOL_AT = 8;
 
-    /**
-     * Sizes in bytes. Bytes before the attributes of a field or method: flags, name, descriptor, number of attributes (JVMS §4.6). Bytes
-     * before the content of an attribute: name, length (§4.7).
-     */
-    private static final int MEMBER_HEAD = 8;
-    private static final int ATTRIBUTE_HEAD = 6;
-
     /** The fingerprint of the part from the version to the end of the constant pool. */
     private final long beginningHash;
     private final int beginningLength;
     private final int poolCount;
-    private final byte[] constants;
+    /** The constants that are added to those of the class. */
+    final byte[] constants;
     private final int codeName;
 
     /** The names of the parameters in the class file of the client. */
@@ -60,11 +58,6 @@ final class PrewovenMethods {
             shownLengths[i] = message.u4();
             codes[i] = message.bytes();
         }
-    }
-
-    /** The constants that are added to those of the class. */
-    byte[] constants() {
-        return constants;
     }
 
     /**
@@ -119,7 +112,7 @@ final class PrewovenMethods {
     /** Finds the methods. Returns false if a method is missing or differs. */
     private boolean find(byte[] b, int poolEnd, Places places) {
         int count = 0;
-        int at = poolEnd + MEMBER_HEAD + 2 * u2(b, poolEnd + 6); // flags, this, super and number of interfaces are 8 bytes, too
+        int at = ClassHeader.fieldsAt(b, poolEnd);
         for (int table = 0; table < 2; table++) { // fields, methods
             int members = u2(b, at);
             at += 2;
@@ -128,12 +121,10 @@ final class PrewovenMethods {
                 int method = table == 0 ? -1 : indexOf(u4(b, head + 2));
                 at += MEMBER_HEAD;
                 for (int attributes = u2(b, head + 6); attributes > 0; attributes--) {
-                    int length = u4(b, at + 2);
-                    if (length < 0) {
-                        return false;
-                    }
+                    int end = ClassHeader.endOfAttribute(b, at);
                     if (method >= 0 && u2(b, at) == codeName && places.codes[method] == 0) {
-                        int code = at + ATTRIBUTE_HEAD;
+                        int code = at + ClassHeader.ATTRIBUTE_HEAD;
+                        int length = end - code;
                         if (u2(b, head) != flags[method] || length != shownLengths[method]
                             || Fingerprint.sums(b, code, length) != shownCodes[method]) {
                             return false;
@@ -141,7 +132,7 @@ final class PrewovenMethods {
                         places.codes[method] = code;
                         places.order[count++] = method;
                     }
-                    at += ATTRIBUTE_HEAD + length;
+                    at = end;
                 }
             }
         }
@@ -184,13 +175,5 @@ final class PrewovenMethods {
     private static int copy(byte[] source, int from, int end, byte[] target, int to) {
         System.arraycopy(source, from, target, to, end - from);
         return to + end - from;
-    }
-
-    private static int u2(byte[] b, int at) {
-        return (b[at] & 0xFF) << 8 | b[at + 1] & 0xFF;
-    }
-
-    private static int u4(byte[] b, int at) {
-        return u2(b, at) << 16 | u2(b, at + 2);
     }
 }

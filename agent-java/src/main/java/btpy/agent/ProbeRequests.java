@@ -29,33 +29,7 @@ final class ProbeRequests extends RequestHandler {
         this.jfr = jfr;
     }
 
-    @Override
-    boolean carryOut(int id, Payload request) throws Exception {
-        switch (request.type) {
-            case Payload.INSTALL:
-                install(id, request);
-                return true;
-            case Payload.ENABLE:
-                enable(id, request);
-                return true;
-            case Payload.SAMPLE:
-                sample(id, request);
-                return true;
-            case Payload.LIMIT:
-                limit(id, request);
-                return true;
-            case Payload.LEVEL:
-                level(id, request);
-                return true;
-            case Payload.REMOVE:
-                remove(id, request);
-                return true;
-            default:
-                return false;
-        }
-    }
-
-    private void install(int id, Payload request) throws IOException {
+    void install(int id, Payload request) throws IOException {
         String error = "";
         try {
             int maps = request.count(16);
@@ -107,14 +81,14 @@ final class ProbeRequests extends RequestHandler {
         }
     }
 
-    private void enable(int id, Payload request) throws IOException {
+    void enable(int id, Payload request) throws IOException {
         int probe = request.u4();
         boolean on = request.bool();
         request.end();
         done(id, session.setEnabled(probe, on) ? "" : "there is no probe " + probe);
     }
 
-    private void sample(int id, Payload request) throws IOException {
+    void sample(int id, Payload request) throws IOException {
         int probe = request.u4();
         int mode = request.u1();
         double parameter = Double.longBitsToDouble(request.u8());
@@ -129,21 +103,21 @@ final class ProbeRequests extends RequestHandler {
         done(id, error);
     }
 
-    private void limit(int id, Payload request) throws IOException {
+    void limit(int id, Payload request) throws IOException {
         int probe = request.u4();
         boolean exists = session.limit(probe, request.u8(), request.u8(), request.u8());
         request.end();
         done(id, exists ? "" : "there is no probe " + probe);
     }
 
-    private void level(int id, Payload request) throws IOException {
+    void level(int id, Payload request) throws IOException {
         session.setLevel(request.size());
         request.end();
         done(id, "");
     }
 
     /** Disables probes, and ends the timers and hooks of their sites. */
-    private void remove(int id, Payload request) throws IOException {
+    void remove(int id, Payload request) throws IOException {
         int[] probes = request.u4s();
         int[] sites = request.u4s();
         request.end();

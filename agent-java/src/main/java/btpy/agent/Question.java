@@ -12,6 +12,7 @@ final class Question {
 
     /** Whether another agent has changed the class since it was last shown. */
     private final boolean changed;
+    private final Gate gate = new Gate();
     private boolean over;
     private boolean abandoned;
     private byte[] woven;
@@ -57,33 +58,16 @@ final class Question {
     }
 
     /**
-     * Waits until the question is answered or closed, at most {@code millis} (0: without limit). Returns false after a
-     * timeout; the thread will not wait for the answer again. The thread may belong to the application, so an interrupt
-     * is remembered and set again afterwards.
+     * Waits until the question is answered or closed, at most {@code millis}. Returns false after a timeout; the thread
+     * will not wait for the answer again.
      */
     boolean await(long millis) {
-        boolean interrupted = false;
-        try {
-            synchronized (this) {
-                long deadline = System.nanoTime() + millis * 1_000_000L;
-                while (!over) {
-                    long remaining = millis == 0 ? 0 : (deadline - System.nanoTime() + 999_999L) / 1_000_000L;
-                    if (millis != 0 && remaining <= 0) {
-                        abandoned = true;
-                        return false;
-                    }
-                    try {
-                        wait(remaining);
-                    } catch (InterruptedException interruption) {
-                        interrupted = true;
-                    }
-                }
-                return true;
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+        if (gate.await(millis)) {
+            return true;
+        }
+        synchronized (this) {
+            abandoned = !over;
+            return over;
         }
     }
 
@@ -95,7 +79,7 @@ final class Question {
         if (!over) {
             this.woven = woven;
             over = true;
-            notifyAll();
+            gate.open();
         }
         return !abandoned;
     }

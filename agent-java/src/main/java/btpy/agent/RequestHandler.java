@@ -10,9 +10,6 @@ abstract class RequestHandler {
         this.link = link;
     }
 
-    /** Returns false, without reading the request, if the request is of another subject. */
-    abstract boolean carryOut(int id, Payload request) throws Exception;
-
     final void send(Frame frame) throws IOException {
         link.send(frame);
     }

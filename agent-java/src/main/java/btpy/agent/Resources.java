@@ -2,6 +2,7 @@ package btpy.agent;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Arrays;
 
 /**
  * Reads class files from the loader of a class. They may differ from the code in the JVM, which only a retransformation
@@ -44,35 +45,24 @@ final class Resources {
 
     /** Reads and closes the stream. */
     private static byte[] readAll(InputStream in) throws IOException {
-        if (in == null) {
-            return null;
-        }
-        try {
-            return content(in);
-        } finally {
-            in.close();
+        try (InputStream stream = in) {
+            return stream == null ? null : content(stream);
         }
     }
 
     private static byte[] content(InputStream in) throws IOException {
         byte[] buffer = new byte[16 << 10];
         int size = 0;
-        while (true) {
-            int count = in.read(buffer, size, buffer.length - size);
-            if (count < 0) {
-                byte[] exact = new byte[size];
-                System.arraycopy(buffer, 0, exact, 0, size);
-                return exact;
-            }
+        int count;
+        while ((count = in.read(buffer, size, buffer.length - size)) >= 0) {
             size += count;
             if (size > MAX_CLASS_FILE) {
                 return null;
             }
             if (size == buffer.length) {
-                byte[] larger = new byte[size * 2];
-                System.arraycopy(buffer, 0, larger, 0, size);
-                buffer = larger;
+                buffer = Arrays.copyOf(buffer, size * 2);
             }
         }
+        return Arrays.copyOf(buffer, size);
     }
 }

@@ -17,10 +17,8 @@ final class Restoration {
     private int wovenCount;
     private int restoredCount;
     private int unloadedCount;
-    private final List<String[]> failures = new ArrayList<String[]>();
-
-    private Restoration() {
-    }
+    /** The name and the reason of each class that was not put back. */
+    final List<String[]> failures = new ArrayList<String[]>();
 
     /**
      * Puts the classes back, and removes the transformer at the end. The transformer must already be restoring, and no
@@ -40,7 +38,7 @@ final class Restoration {
                 pause(BETWEEN_ATTEMPTS_MILLIS);
                 Platform.needMemory();
             }
-            new Retransformer(instrumentation, transformer, batchSize).run(remaining);
+            new Retransformer(instrumentation, transformer, batchSize, false).run(remaining);
             remaining = selectExhausted(remaining);
         }
         instrumentation.removeTransformer(transformer);
@@ -48,11 +46,6 @@ final class Restoration {
             result.judge(record);
         }
         return result;
-    }
-
-    /** The result for a JVM that exits: no class is put back. */
-    static Restoration unneeded() {
-        return new Restoration();
     }
 
     /** The message RESTORED. */
@@ -63,11 +56,6 @@ final class Restoration {
             frame.string(failure[0]).string(failure[1]);
         }
         return frame;
-    }
-
-    /** The name and the reason of each class that was not put back. */
-    List<String[]> failures() {
-        return failures;
     }
 
     /** The classes that failed, or that the JVM did not show to the transformer, because memory was short. */

@@ -33,22 +33,22 @@ final class Retransformer {
     private final Transformer transformer;
     private final BatchSize size;
     private boolean exhausted;
-    private int batches;
-    private long longestNanos;
-    private long totalNanos;
-    private long waitedNanos;
-    private boolean losesNames;
+    /** Whether a class is retransformed even if it loses the names of its parameters. */
+    private final boolean losesNames;
+    /** The number of calls that stopped the application. */
+    int batches;
+    /** The longest stop. */
+    long longestNanos;
+    /** The time of all calls. */
+    long totalNanos;
+    /** The part of {@link #totalNanos} in which the calls waited for the client. */
+    long waitedNanos;
 
-    Retransformer(Instrumentation instrumentation, Transformer transformer, BatchSize size) {
+    Retransformer(Instrumentation instrumentation, Transformer transformer, BatchSize size, boolean losesNames) {
         this.instrumentation = instrumentation;
         this.transformer = transformer;
         this.size = size;
-    }
-
-    /** Sets whether a class is retransformed even if it loses the names of its parameters. */
-    Retransformer allowLosingNames(boolean allowed) {
-        losesNames = allowed;
-        return this;
+        this.losesNames = losesNames;
     }
 
     /**
@@ -87,26 +87,6 @@ final class Retransformer {
         }
         exhausted = !Headroom.await(PER_CLASS, exhausted ? 0 : PATIENCE_MILLIS);
         return exhausted ? NO_MEMORY : null;
-    }
-
-    /** The number of calls that stopped the application. */
-    int batches() {
-        return batches;
-    }
-
-    /** The longest stop. */
-    long longestNanos() {
-        return longestNanos;
-    }
-
-    /** The time of all calls. */
-    long totalNanos() {
-        return totalNanos;
-    }
-
-    /** The part of {@link #totalNanos} in which the calls waited for the client. */
-    long waitedNanos() {
-        return waitedNanos;
     }
 
     private void retransform(List<ClassRecord> batch, List<Class<?>> types) {
@@ -183,9 +163,7 @@ final class Retransformer {
         }
         try {
             type.getConstructors();
-        } catch (NoClassDefFoundError missingType) {
-            return null;
-        } catch (TypeNotPresentException missingType) {
+        } catch (NoClassDefFoundError | TypeNotPresentException missingType) {
             return null;
         } catch (Throwable failure) {
             return "it cannot be linked: " + describe(failure);

@@ -21,29 +21,12 @@ final class SessionRequests extends RequestHandler {
         this.outbox = outbox;
     }
 
-    @Override
-    boolean carryOut(int id, Payload request) throws Exception {
-        switch (request.type) {
-            case Payload.RESTORE:
-                restore(id, request);
-                return true;
-            case Payload.DETACH:
-                detach(id, request);
-                return true;
-            case Payload.LEAVE:
-                leave(id, request);
-                return true;
-            default:
-                return false;
-        }
-    }
-
-    private void restore(int id, Payload request) throws IOException {
+    void restore(int id, Payload request) throws IOException {
         request.end();
         send(tracer.restore().frame(id));
     }
 
-    private void detach(int id, Payload request) throws IOException {
+    void detach(int id, Payload request) throws IOException {
         request.end();
         Restoration restoration = tracer.restore();
         events.finish(DRAIN_MILLIS);
@@ -58,8 +41,8 @@ final class SessionRequests extends RequestHandler {
                 agent++;
             }
         }
-        Frame frame = new Frame(Frame.FAREWELL).u4(id).u4(restoration.failures().size());
-        for (String[] failure : restoration.failures()) {
+        Frame frame = new Frame(Frame.FAREWELL).u4(id).u4(restoration.failures.size());
+        for (String[] failure : restoration.failures) {
             frame.string(failure[0] + " is still woven: " + failure[1]);
         }
         tracer.end();
@@ -68,7 +51,7 @@ final class SessionRequests extends RequestHandler {
     }
 
     /** The client leaves, and the session continues without it. */
-    private void leave(int id, Payload request) throws IOException {
+    void leave(int id, Payload request) throws IOException {
         int ttlMillis = request.size();
         String name = request.string();
         byte[] description = request.bytes();

@@ -17,7 +17,6 @@ final class ShutdownHook implements Runnable {
 
     private ShutdownHook(Tracer tracer) {
         this.tracer = tracer;
-        thread.setContextClassLoader(null);
     }
 
     /** Null when the JVM is exiting already. */

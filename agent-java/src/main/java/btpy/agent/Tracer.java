@@ -45,7 +45,6 @@ final class Tracer implements Runnable {
     private Weaving weaving;
     private Answers answers;
     private Commands commands;
-    private int slot;
     private int leaseMillis;
 
     /** The id by which clients find this session. 0 until CONFIGURE. */
@@ -96,9 +95,9 @@ final class Tracer implements Runnable {
             link.open(connection);
             outbox = new Outbox(link);
             events = new EventPump(this, outbox, lease, sweeper);
-            start(events, "btpy-events");
+            new AgentThread(events, "btpy-events").start();
             welcome(connection.handshake(secret), connection);
-            start(outbox, "btpy-writer");
+            new AgentThread(outbox, "btpy-writer").start();
             proven = true;
             lease.set(Lease.CONNECTED_MILLIS);
             lease.renew();
@@ -206,7 +205,7 @@ final class Tracer implements Runnable {
                 return "the session is busy; try again";
             }
             Frame reply = new Frame(Frame.JOINED, storedDescription.length + 256);
-            reply.u4(request).string("").u1(slot).string(name);
+            reply.u4(request).string("").u1(session.slot()).string(name);
             reply.u8(Math.max(0, endNanos - System.nanoTime())).bytes(storedDescription).raw(session.handedOver());
             connection.send(reply);
             lease.set(leaseMillis);
@@ -359,9 +358,8 @@ final class Tracer implements Runnable {
         }
         session.budget(budget);
         ContextClasses.begin(instrumentation);
-        slot = session.slot();
         sites = new Sites(session);
-        Transformer transformer = Platform.transformer(inventory, questions, prewoven, sites, outbox, link, sweeper,
+        Transformer transformer = new Transformer(inventory, questions, prewoven, sites, outbox, link, sweeper,
             Math.max(1, deadlineMillis), keeps);
         weaving = new Weaving(instrumentation, transformer, inventory, questions, prewoven, batchSize);
         answers = new Answers(questions, sites, outbox, sweeper, jfr);
@@ -369,12 +367,12 @@ final class Tracer implements Runnable {
         lease.set(leaseMillis);
         lease.renew();
         events.begin(session, commands, bufferBytes / 2);
-        start(commands, "btpy-commands");
+        new AgentThread(commands, "btpy-commands").start();
         hook = ShutdownHook.add(this);
         byte[] random = Platform.random(4);
         id = (random[0] & 0x7F | 0x01) << 24 | (random[1] & 0xFF) << 16 | (random[2] & 0xFF) << 8 | random[3] & 0xFF;
         Sessions.add(this);
-        link.send(new Frame(Frame.CONFIGURED).u1(slot));
+        link.send(new Frame(Frame.CONFIGURED).u1(session.slot()));
     }
 
     private Commands commands(Transformer transformer) {
@@ -534,12 +532,5 @@ final class Tracer implements Runnable {
             }
         } while (System.nanoTime() - begin < LONGEST_RESTORATION_NANOS);
         // the probes are stopped; a connected client gets no receipt
-    }
-
-    private static Thread start(Runnable work, String name) {
-        Thread thread = new AgentThread(work, name);
-        thread.setContextClassLoader(null);
-        thread.start();
-        return thread;
     }
 }

@@ -29,7 +29,7 @@ import java.util.Arrays;
  * ({@link ParameterNames}). It hashes the class file with the attributes, the client weaves this file, and a class that
  * is put back gets this file.
  */
-class Transformer implements ClassFileTransformer {
+final class Transformer implements ClassFileTransformer {
     private final Inventory inventory;
     private final Questions questions;
     private final PrewovenClasses prewoven;
@@ -158,6 +158,23 @@ class Transformer implements ClassFileTransformer {
         return answeredNanos;
     }
 
+    /**
+     * JDK 9 and later call this method. Woven code calls handlers, which are in the module {@code btpy}: the module of a
+     * woven class must read it. Unnamed modules do this automatically.
+     */
+    @Override
+    public byte[] transform(Module module, ClassLoader loader, String internalName, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
+        byte[] newBytes = transform(loader, internalName, redefined, domain, bytes);
+        if (newBytes != null) {
+            try {
+                Jdk9.read(module);
+            } catch (Throwable ignored) { // usually a stack overflow: the class stays unchanged
+                return null;
+            }
+        }
+        return newBytes;
+    }
+
     @Override
     public byte[] transform(ClassLoader loader, String internalName, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
         try {
@@ -271,7 +288,7 @@ class Transformer implements ClassFileTransformer {
         record.latestHash = hash;
         record.latestIsShared = shared;
         byte[] woven = methods == null || questions.isClosed() ? null : methods.weaveInto(currentFile);
-        byte[] addedConstants = woven == null ? null : methods.constants();
+        byte[] addedConstants = woven == null ? null : methods.constants;
         if (woven == null) {
             // Another session changes the bytes, but not the program. Its threads are threads of the agent, too.
             boolean changed = previousHash != null && !Arrays.equals(hash, previousHash)
@@ -283,7 +300,7 @@ class Transformer implements ClassFileTransformer {
             if (own) {
                 long start = System.nanoTime();
                 link.send(question.frame());
-                question.await(0);
+                question.await(Gate.FOREVER);
                 waitedNanos += System.nanoTime() - start;
             } else {
                 outbox.ask(question);

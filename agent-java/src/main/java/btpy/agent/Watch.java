@@ -17,27 +17,27 @@ final class Watch {
 
     private static final int LONGEST_CHAIN = 64;
 
-    /**
-     * For each pattern by supertype, the names of the types seen so far and whether they match. Null for other
-     * patterns.
-     */
-    private final ConcurrentHashMap<String, Boolean>[] subtypes;
-    private final IdentityHashMap<Class<?>, Boolean>[] verdicts;
+    /** Whether the types seen so far match a pattern by supertype. */
+    private static final class Verdicts {
+        final ConcurrentHashMap<String, Boolean> byName = new ConcurrentHashMap<String, Boolean>();
+        final IdentityHashMap<Class<?>, Boolean> byClass = new IdentityHashMap<Class<?>, Boolean>();
+    }
+
+    /** The verdicts of each pattern by supertype; null for other patterns. */
+    private final Verdicts[] verdicts;
     private final boolean header;
     private final boolean annotations;
 
     Watch(ClassPattern[] patterns) {
         this.patterns = patterns;
-        subtypes = maps(patterns.length);
-        verdicts = verdicts(patterns.length);
+        verdicts = new Verdicts[patterns.length];
         boolean header = false;
         boolean annotations = false;
         for (int i = 0; i < patterns.length; i++) {
             header |= patterns[i].isBySupertype();
             annotations |= patterns[i].kind == ClassPattern.ANNOTATED;
             if (patterns[i].isBySupertype()) {
-                subtypes[i] = new ConcurrentHashMap<String, Boolean>();
-                verdicts[i] = new IdentityHashMap<Class<?>, Boolean>();
+                verdicts[i] = new Verdicts();
             }
         }
         this.header = header;
@@ -79,9 +79,9 @@ final class Watch {
 
     /** Drops the results of {@link #matchesLoaded}, so that they do not prevent classes from being unloaded. */
     void forget() {
-        for (IdentityHashMap<Class<?>, Boolean> ofPattern : verdicts) {
+        for (Verdicts ofPattern : verdicts) {
             if (ofPattern != null) {
-                ofPattern.clear();
+                ofPattern.byClass.clear();
             }
         }
     }
@@ -117,7 +117,7 @@ final class Watch {
         for (int k = 0; !matches && k < classHeader.interfaces.length; k++) {
             matches = isSubtype(loader, classHeader.interfaces[k], i, depth);
         }
-        subtypes[i].put(name, matches);
+        verdicts[i].byName.put(name, matches);
         return matches;
     }
 
@@ -130,7 +130,7 @@ final class Watch {
         if (supertype.isEmpty()) {
             return false;
         }
-        Boolean verdict = subtypes[i].get(supertype);
+        Boolean verdict = verdicts[i].byName.get(supertype);
         if (verdict != null || patterns[i].matchesText(supertype)) {
             return verdict == null || verdict;
         }
@@ -140,7 +140,7 @@ final class Watch {
     }
 
     private boolean isSubtype(Class<?> type, String name, int i) {
-        Boolean verdict = verdicts[i].get(type);
+        Boolean verdict = verdicts[i].byClass.get(type);
         if (verdict != null) {
             return verdict;
         }
@@ -157,9 +157,9 @@ final class Watch {
                 }
             }
         }
-        verdicts[i].put(type, matches);
-        if (matches || !Boolean.TRUE.equals(subtypes[i].get(name))) {
-            subtypes[i].put(name, matches);
+        verdicts[i].byClass.put(type, matches);
+        if (matches || !Boolean.TRUE.equals(verdicts[i].byName.get(name))) {
+            verdicts[i].byName.put(name, matches);
         }
         return matches;
     }
@@ -184,15 +184,5 @@ final class Watch {
             }
         }
         return false;
-    }
-
-    @SuppressWarnings("unchecked")
-    private static ConcurrentHashMap<String, Boolean>[] maps(int count) {
-        return (ConcurrentHashMap<String, Boolean>[]) new ConcurrentHashMap<?, ?>[count];
-    }
-
-    @SuppressWarnings("unchecked")
-    private static IdentityHashMap<Class<?>, Boolean>[] verdicts(int count) {
-        return (IdentityHashMap<Class<?>, Boolean>[]) new IdentityHashMap<?, ?>[count];
     }
 }

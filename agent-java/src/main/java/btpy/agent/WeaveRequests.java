@@ -40,23 +40,6 @@ final class WeaveRequests extends RequestHandler {
         this.outbox = outbox;
     }
 
-    @Override
-    boolean carryOut(int id, Payload request) throws Exception {
-        switch (request.type) {
-            case Payload.WATCH:
-                watch(id, request);
-                return true;
-            case Payload.PREWEAVE:
-                preweave(id, request);
-                return true;
-            case Payload.WEAVE:
-                weave(id, request);
-                return true;
-            default:
-                return false;
-        }
-    }
-
     /** Whether the client itself searches for missed classes. */
     boolean clientSearches() {
         return System.nanoTime() - searchedUntil < 0;
@@ -66,7 +49,7 @@ final class WeaveRequests extends RequestHandler {
      * The client will SEARCH and WEAVE the classes that are loaded and match now. This method creates their records, so
      * that the search for missed classes finds only classes that are loaded later.
      */
-    private void watch(int id, Payload request) throws Exception {
+    void watch(int id, Payload request) throws Exception {
         Watch watch = new Watch(ClassPattern.list(request));
         request.end();
         if (!watch.isEmpty()) {
@@ -90,7 +73,7 @@ final class WeaveRequests extends RequestHandler {
      * Answers through the outbox, so that the answer follows the messages about the classes that the client now takes
      * back.
      */
-    private void preweave(int id, Payload request) throws ProtocolException {
+    void preweave(int id, Payload request) throws ProtocolException {
         String error = "";
         try {
             if (request.bool()) {
@@ -105,7 +88,7 @@ final class WeaveRequests extends RequestHandler {
         outbox.post(new Frame(Frame.DONE).u4(id).string(error));
     }
 
-    private void weave(int id, Payload request) throws Exception {
+    void weave(int id, Payload request) throws Exception {
         int[] ids = request.u4s();
         List<ClassRecord> records = new ArrayList<ClassRecord>();
         for (int classId : ids) {
@@ -153,8 +136,8 @@ final class WeaveRequests extends RequestHandler {
                 failedCount++;
             }
         }
-        frame.patch(at, failedCount).u4(putBackCount).u4(retransformer.batches()).u8(retransformer.longestNanos());
-        send(frame.u8(retransformer.totalNanos()).u8(retransformer.waitedNanos()));
+        frame.patch(at, failedCount).u4(putBackCount).u4(retransformer.batches).u8(retransformer.longestNanos);
+        send(frame.u8(retransformer.totalNanos).u8(retransformer.waitedNanos));
     }
 
     private void searchedBy(boolean client) {
@@ -177,11 +160,10 @@ final class WeaveRequests extends RequestHandler {
                 continue;
             }
             ClassRecord record = inventory.of(type);
-            String refusal = refusal(type);
-            if (refusal == null) {
-                missedRecords.add(record);
+            if (instrumentation.isModifiableClass(type) && !inventory.seesHandlers(type.getClassLoader())) {
+                outbox.post(Transformer.late(name, record.loaderName, 2, Inventory.UNSEEN));
             } else {
-                outbox.post(Transformer.late(name, record.loaderName, 2, refusal));
+                missedRecords.add(record);
             }
         }
         if (watch != null) {
@@ -210,16 +192,5 @@ final class WeaveRequests extends RequestHandler {
         long seconds = (System.nanoTime() - record.lostNanos) / 1_000_000_000L;
         record.lostNanos = 0;
         return "another session or agent changed it " + seconds + " s ago, and nobody was connected";
-    }
-
-    /** Returns the reason why a class that the client did not request must not be retransformed; null if it may be. */
-    private String refusal(Class<?> type) {
-        if (!instrumentation.isModifiableClass(type)) {
-            return "the JVM does not let this class be changed";
-        }
-        if (!inventory.seesHandlers(type.getClassLoader())) {
-            return Inventory.UNSEEN;
-        }
-        return null;
     }
 }

@@ -45,8 +45,7 @@ final class Weaving {
      * this call ends.
      */
     synchronized Retransformer retransform(List<ClassRecord> records, boolean losesNames) {
-        Retransformer retransformer =
-                new Retransformer(instrumentation, transformer, batchSize).allowLosingNames(losesNames);
+        Retransformer retransformer = new Retransformer(instrumentation, transformer, batchSize, losesNames);
         if (restoration == null) {
             retransformer.run(records);
             return retransformer;
@@ -65,7 +64,7 @@ final class Weaving {
         synchronized (this) {
             if (restoration == null) {
                 restoration = exiting
-                    ? Restoration.unneeded()
+                    ? new Restoration() // no class is put back
                     : Restoration.run(instrumentation, transformer, inventory, batchSize);
             }
             return restoration;

@@ -1,5 +1,7 @@
 package btpy.runtime;
 
+import java.util.Arrays;
+
 /**
  * A thread of the agent. Probes do not fire on it, except through {@link Session#enterAgent}. No error that ends it
  * reaches the standard error of the target.
@@ -13,6 +15,7 @@ public final class AgentThread extends Thread implements Thread.UncaughtExceptio
         super(work, name);
         setDaemon(true);
         setUncaughtExceptionHandler(this);
+        setContextClassLoader(null);
     }
 
     /** Whether a thread of the agent has this id. */
@@ -29,8 +32,7 @@ public final class AgentThread extends Thread implements Thread.UncaughtExceptio
     public void run() {
         long id = getId();
         synchronized (LOCK) {
-            long[] newIds = new long[ids.length + 1];
-            System.arraycopy(ids, 0, newIds, 0, ids.length);
+            long[] newIds = Arrays.copyOf(ids, ids.length + 1);
             newIds[ids.length] = id;
             ids = newIds;
         }

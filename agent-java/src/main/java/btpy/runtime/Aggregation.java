@@ -1,5 +1,6 @@
 package btpy.runtime;
 
+import java.util.Arrays;
 import jdk.internal.vm.annotation.DontInline;
 
 /**
@@ -106,8 +107,7 @@ public final class Aggregation {
         if (shape.kind != MapShape.COUNT || shape.keys != 0) {
             return false;
         }
-        ProbeCounter[] newTallies = new ProbeCounter[tallies.length + 1];
-        System.arraycopy(tallies, 0, newTallies, 0, tallies.length);
+        ProbeCounter[] newTallies = Arrays.copyOf(tallies, tallies.length + 1);
         newTallies[tallies.length] = new ProbeCounter(counts, probe);
         tallies = newTallies;
         onlyEntry();
@@ -140,8 +140,7 @@ public final class Aggregation {
                 return;
             }
         }
-        Skips[] newSkips = new Skips[currentSkips.length + 1];
-        System.arraycopy(currentSkips, 0, newSkips, 0, currentSkips.length);
+        Skips[] newSkips = Arrays.copyOf(currentSkips, currentSkips.length + 1);
         newSkips[currentSkips.length] = new Skips(probe);
         skips = newSkips;
     }
@@ -947,8 +946,7 @@ public final class Aggregation {
     /** Drops old tables. These tables were flushed seconds ago and again now, so no thread can still add to them. */
     private void forget(KeyTable[] readTables) {
         if (readTables.length > 1 + RETIRED) {
-            KeyTable[] keptTables = new KeyTable[1 + RETIRED];
-            System.arraycopy(readTables, 0, keptTables, 0, keptTables.length);
+            KeyTable[] keptTables = Arrays.copyOf(readTables, 1 + RETIRED);
             replace(readTables, keptTables);
         }
     }
@@ -977,8 +975,8 @@ public final class Aggregation {
         MapContent content = new MapContent(this, session, flush, out);
         content.write(readTables, room);
         if (flush) {
-            flushedSamples += content.samples();
-            if (content.omitted() == 0) {
+            flushedSamples += content.samples;
+            if (content.omittedKeys == 0) {
                 forget(readTables);
             }
         }

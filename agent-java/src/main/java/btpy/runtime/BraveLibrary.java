@@ -7,7 +7,6 @@ package btpy.runtime;
 final class BraveLibrary extends TraceLibrary {
     static final String CURRENT = "brave.propagation.ThreadLocalCurrentTraceContext";
     static final String INHERITED = "brave.propagation.CurrentTraceContext$Default";
-    private static final Memory MEMORY = Memory.instance();
 
     /** {@code InternalPropagation.FLAG_SAMPLED}. */
     private static final int SAMPLED = 2;
@@ -50,19 +49,9 @@ final class BraveLibrary extends TraceLibrary {
     }
 
     @Override
-    String spanId(Object ids) {
-        char[] digits = new char[SPAN_ID];
-        return writeHex(ids, "spanId", digits, 0) ? new String(digits) : null;
-    }
-
-    @Override
     Object flags(Object ids) {
-        Layout layout = Layouts.of(ids);
-        int field = layout.find("flags", 'I');
-        if (field < 0) {
-            return null;
-        }
-        return (MEMORY.getInt(ids, layout.offsets[field]) & SAMPLED) != 0 ? SET : CLEAR;
+        Long flags = Layouts.number(ids, "flags");
+        return flags == null ? null : (flags.longValue() & SAMPLED) != 0 ? SET : CLEAR;
     }
 
     @Override

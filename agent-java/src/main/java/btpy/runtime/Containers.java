@@ -1,5 +1,7 @@
 package btpy.runtime;
 
+import java.util.Arrays;
+
 /**
  * Reads the content of JDK collections from their fields. Supports only exact, known classes of {@code java.util},
  * because {@code size()} or an iterator of other classes may take the application's locks or run its code. For the same
@@ -13,6 +15,8 @@ final class Containers {
     private static final int MAX_BUCKETS = 4096;
     /** The largest number of nodes in one chain or one path of a tree. */
     private static final int MAX_CHAIN = 256;
+
+    private static final Object[] NO_ELEMENTS = {};
 
     /** The way in which a class stores its elements. */
     enum Form {
@@ -108,9 +112,7 @@ final class Containers {
         String name = type.getName();
         for (String[] row : TABLE) {
             if (Strings.equal(row[0], name)) {
-                String[] fields = new String[row.length - 2];
-                System.arraycopy(row, 2, fields, 0, fields.length);
-                return new Shape(Form.valueOf(row[1]), fields);
+                return new Shape(Form.valueOf(row[1]), Arrays.copyOfRange(row, 2, row.length));
             }
         }
         return null;
@@ -159,11 +161,8 @@ final class Containers {
             }
             case CONCURRENT_MAP: {
                 long count = integer(layout, o, 1);
-                Object cells = reference(layout, o, 2);
-                if (cells instanceof Object[]) {
-                    for (Object cell : (Object[]) cells) {
-                        count += cell == null ? 0 : integer(Layouts.of(cell), cell, "value");
-                    }
+                for (Object cell : array(reference(layout, o, 2))) {
+                    count += cell == null ? 0 : integer(Layouts.of(cell), cell, "value");
                 }
                 return clamp(count);
             }
@@ -182,10 +181,8 @@ final class Containers {
             return ABSENT;
         }
         if (shape.form == Form.ARRAY) {
-            Object array = reference(layout, o, 0);
-            return array instanceof Object[] && index < size(o) && index < ((Object[]) array).length
-                    ? ((Object[]) array)[(int) index]
-                    : ABSENT;
+            Object[] array = array(reference(layout, o, 0));
+            return index < size(o) && index < array.length ? array[(int) index] : ABSENT;
         }
         if (shape.form == Form.LINKED || shape.form == Form.FIELDS || shape.form == Form.DEQUE) {
             if (index >= MAX_BUCKETS) {
@@ -210,54 +207,42 @@ final class Containers {
         }
         switch (layout.shape.form) {
             case ARRAY: {
-                Object array = reference(layout, o, 0);
+                Object[] source = array(reference(layout, o, 0));
                 int size = size(o);
                 int count = 0;
-                if (array instanceof Object[]) {
-                    Object[] source = (Object[]) array;
-                    while (count < size && count < source.length && count < into.length) {
-                        into[count] = source[count];
-                        count++;
-                    }
+                while (count < size && count < source.length && count < into.length) {
+                    into[count] = source[count];
+                    count++;
                 }
                 return count;
             }
             case DEQUE: {
-                Object array = reference(layout, o, 0);
-                int size = size(o);
+                Object[] source = array(reference(layout, o, 0));
+                int size = source.length == 0 ? 0 : size(o);
+                long head = integer(layout, o, 1);
                 int count = 0;
-                if (array instanceof Object[] && ((Object[]) array).length != 0) {
-                    Object[] source = (Object[]) array;
-                    long head = integer(layout, o, 1);
-                    while (count < size && count < into.length) {
-                        into[count] = source[(int) ((head + count & 0x7FFFFFFF) % source.length)];
-                        count++;
-                    }
+                while (count < size && count < into.length) {
+                    into[count] = source[(int) ((head + count & 0x7FFFFFFF) % source.length)];
+                    count++;
                 }
                 return count;
             }
             case SPARSE_SET: {
-                Object array = reference(layout, o, 0);
                 int count = 0;
-                if (array instanceof Object[]) {
-                    for (Object element : (Object[]) array) {
-                        if (element != null && count < into.length) {
-                            into[count++] = element;
-                        }
+                for (Object element : array(reference(layout, o, 0))) {
+                    if (element != null && count < into.length) {
+                        into[count++] = element;
                     }
                 }
                 return count;
             }
             case SPARSE_MAP: {
-                Object array = reference(layout, o, 0);
+                Object[] source = array(reference(layout, o, 0));
                 int count = 0;
-                if (array instanceof Object[]) {
-                    Object[] source = (Object[]) array;
-                    for (int i = 0; i + 1 < source.length && count + 1 < into.length; i += 2) {
-                        if (source[i] != null) {
-                            into[count++] = source[i];
-                            into[count++] = source[i + 1];
-                        }
+                for (int i = 0; i + 1 < source.length && count + 1 < into.length; i += 2) {
+                    if (source[i] != null) {
+                        into[count++] = source[i];
+                        into[count++] = source[i + 1];
                     }
                 }
                 return count;
@@ -303,16 +288,14 @@ final class Containers {
 
     private static int buckets(Object table, String value, Object[] into) {
         int count = 0;
-        if (table instanceof Object[]) {
-            Object[] nodes = (Object[]) table;
-            for (int i = 0; i < nodes.length && i < MAX_BUCKETS && count < into.length; i++) {
-                Object node = nodes[i];
-                if (node != null && Layouts.of(node).find("key") >= 0) {
-                    if (Layouts.of(node).find("first") >= 0) { // a tree bin of ConcurrentHashMap
-                        node = reference(node, "first");
-                    }
-                    count = chain(node, "key", value, "next", into, count, MAX_CHAIN);
+        Object[] nodes = array(table);
+        for (int i = 0; i < nodes.length && i < MAX_BUCKETS && count < into.length; i++) {
+            Object node = nodes[i];
+            if (node != null && Layouts.of(node).find("key") >= 0) {
+                if (Layouts.of(node).find("first") >= 0) { // a tree bin of ConcurrentHashMap
+                    node = Layouts.reference(node, "first");
                 }
+                count = chain(node, "key", value, "next", into, count, MAX_CHAIN);
             }
         }
         return count;
@@ -320,17 +303,17 @@ final class Containers {
 
     private static int chain(Object node, String key, String value, String next, Object[] into, int count, int most) {
         for (int i = 0; node != null && i < most && count < into.length; i++) {
-            Object itsKey = reference(node, key);
+            Object itsKey = Layouts.reference(node, key);
             if (value == null) {
                 into[count++] = itsKey;
             } else {
-                Object itsValue = reference(node, value);
+                Object itsValue = Layouts.reference(node, value);
                 // ConcurrentHashMap marks moved and reserved buckets with nodes that have neither key nor value.
                 if (itsKey != null || itsValue != null || !Strings.equal(value, "val")) {
                     count = pair(itsKey, itsValue, into, count);
                 }
             }
-            node = reference(node, next);
+            node = Layouts.reference(node, next);
         }
         return count;
     }
@@ -347,13 +330,13 @@ final class Containers {
         for (int steps = 0; steps < MAX_CHAIN + 4 * into.length && count < into.length; steps++) {
             if (node != null && depth < path.length) {
                 path[depth++] = node;
-                node = reference(node, "left");
+                node = Layouts.reference(node, "left");
             } else if (depth == 0) {
                 break;
             } else {
                 Object entry = path[--depth];
-                count = pair(reference(entry, "key"), reference(entry, "value"), into, count);
-                node = reference(entry, "right");
+                count = pair(Layouts.reference(entry, "key"), Layouts.reference(entry, "value"), into, count);
+                node = Layouts.reference(entry, "right");
             }
         }
         return count;
@@ -380,15 +363,13 @@ final class Containers {
         return size < 0 ? 0 : size > Integer.MAX_VALUE ? Integer.MAX_VALUE : (int) size;
     }
 
-    private static Object reference(Layout layout, Object o, int field) {
-        int fieldIndex = field < layout.shape.fields.length ? layout.find(layout.shape.fields[field], 'L') : -1;
-        return fieldIndex < 0 ? null : MEMORY.getReference(o, layout.offsets[fieldIndex]);
+    /** Returns the object if it is an array of references, otherwise an empty array. */
+    private static Object[] array(Object o) {
+        return o instanceof Object[] ? (Object[]) o : NO_ELEMENTS;
     }
 
-    private static Object reference(Object o, String field) {
-        Layout layout = Layouts.of(o);
-        int fieldIndex = layout.find(field, 'L');
-        return fieldIndex < 0 ? null : MEMORY.getReference(o, layout.offsets[fieldIndex]);
+    private static Object reference(Layout layout, Object o, int field) {
+        return field < layout.shape.fields.length ? layout.reference(o, layout.shape.fields[field]) : null;
     }
 
     private static long integer(Layout layout, Object o, int field) {

@@ -16,6 +16,10 @@ public final class Contexts {
     /** The maximum number of copies of one library: each web application may have its own. */
     private static final int MAX_LIBRARIES = 32;
 
+    /** What {@link #ofSpan} returns. */
+    private static final int TRACE_ID = 0;
+    private static final int SPAN_ID = 1;
+    private static final int FLAGS = 2;
     /** The flag of a trace that is sampled (W3C Trace Context). */
     private static final long SAMPLED = 1;
 
@@ -33,35 +37,25 @@ public final class Contexts {
 
     /** The trace of the current span, 32 hexadecimal digits; null if this thread has no span. */
     public static String traceId(Session session, int probe, int at) {
-        TraceLibrary[] libraries = traces;
-        for (TraceLibrary library : libraries) {
-            Object ids = library.current(session, probe, at);
-            if (ids != null) {
-                return library.traceId(ids);
-            }
-        }
-        return noTrace(libraries, session, probe, at);
+        return (String) ofSpan(TRACE_ID, session, probe, at);
     }
 
     /** The current span, 16 hexadecimal digits; null if this thread has no span. */
     public static String spanId(Session session, int probe, int at) {
-        TraceLibrary[] libraries = traces;
-        for (TraceLibrary library : libraries) {
-            Object ids = library.current(session, probe, at);
-            if (ids != null) {
-                return library.spanId(ids);
-            }
-        }
-        return noTrace(libraries, session, probe, at);
+        return (String) ofSpan(SPAN_ID, session, probe, at);
     }
 
     /** The flags of the current span (W3C Trace Context), a Long; null if this thread has no span. */
     public static Object traceFlags(Session session, int probe, int at) {
+        return ofSpan(FLAGS, session, probe, at);
+    }
+
+    private static Object ofSpan(int fact, Session session, int probe, int at) {
         TraceLibrary[] libraries = traces;
         for (TraceLibrary library : libraries) {
             Object ids = library.current(session, probe, at);
             if (ids != null) {
-                return library.flags(ids);
+                return fact == TRACE_ID ? library.traceId(ids) : fact == SPAN_ID ? library.spanId(ids) : library.flags(ids);
             }
         }
         return noTrace(libraries, session, probe, at);

@@ -6,7 +6,6 @@ package btpy.runtime;
  */
 final class DatadogLibrary extends TraceLibrary {
     static final String TRACER = "datadog.trace.bootstrap.instrumentation.api.AgentTracer";
-    private static final Memory MEMORY = Memory.instance();
 
     /** {@code PrioritySampling.UNSET}: the agent often decides when the first span of the trace ends. */
     private static final int UNDECIDED = -128;
@@ -139,24 +138,13 @@ final class DatadogLibrary extends TraceLibrary {
         return writeHex(id, "id", digits, SPAN_ID) ? new String(digits) : null;
     }
 
-    @Override
-    String spanId(Object context) {
-        char[] digits = new char[SPAN_ID];
-        return writeHex(context, "spanId", digits, 0) ? new String(digits) : null;
-    }
-
     /** The flag for the sampling decision, which is stored in the first span of the trace. */
     @Override
     Object flags(Object context) {
         Object ofFirst = read(ids, read(root, read(collector, context)));
         Object decider = ofFirst == null ? context : ofFirst;
-        Layout layout = Layouts.of(decider);
-        int field = layout.find("samplingPriority", 'I');
-        if (field < 0) {
-            return null;
-        }
-        int priority = MEMORY.getInt(decider, layout.offsets[field]);
-        return priority == UNDECIDED ? null : priority > 0 ? SET : CLEAR;
+        Long priority = Layouts.number(decider, "samplingPriority");
+        return priority == null || priority.longValue() == UNDECIDED ? null : priority.longValue() > 0 ? SET : CLEAR;
     }
 
     @Override

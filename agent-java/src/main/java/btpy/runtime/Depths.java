@@ -25,8 +25,8 @@ public final class Depths {
         long key = key(probe);
         int entry = depths.find(key);
         if (entry >= 0) {
-            int below = (int) depths.value(entry);
-            depths.setValue(entry, below + 1);
+            int below = (int) depths.values[entry];
+            depths.values[entry] = below + 1;
             return below;
         }
         entry = depths.claim(key);
@@ -34,7 +34,7 @@ public final class Depths {
             session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
             return -1;
         }
-        depths.setValue(entry, 1);
+        depths.values[entry] = 1;
         return 0;
     }
 
@@ -51,7 +51,7 @@ public final class Depths {
         if (value == 0) {
             session.depths.release(entry);
         } else {
-            session.depths.setValue(entry, value);
+            session.depths.values[entry] = value;
         }
     }
 

@@ -16,9 +16,6 @@ public final class Dynamic {
     private Dynamic() {}
 
     public static Object add(Object a, Object b) {
-        if (a instanceof String || b instanceof String) {
-            return concat(text(require(a)), text(require(b)));
-        }
         return apply('+', a, b);
     }
 
@@ -360,12 +357,8 @@ public final class Dynamic {
         if (o == null) {
             return null;
         }
-        return Long.valueOf(aligned(o.getClass().isArray() ? Values.bytes(o) : Layouts.of(o).end()));
-    }
-
-    /** Rounds up to a multiple of 8, the alignment of objects unless {@code -XX:ObjectAlignmentInBytes} changes it. */
-    private static long aligned(long bytes) {
-        return (bytes + 7) & -8L;
+        long bytes = o.getClass().isArray() ? Values.bytes(o) : Layouts.of(o).end();
+        return Long.valueOf((bytes + 7) & -8L); // objects are aligned to 8 unless -XX:ObjectAlignmentInBytes changes that
     }
 
     /**

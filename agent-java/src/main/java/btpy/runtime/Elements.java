@@ -1,5 +1,7 @@
 package btpy.runtime;
 
+import java.util.Arrays;
+
 /**
  * Loops and lookups of scripts: arrays, and collections that {@link Containers} can read. No method of an application's
  * object is called, so keys are found by value only if the value is a string, a number or an enum constant.
@@ -8,7 +10,6 @@ public final class Elements {
     /** The maximum number of elements of one loop, even if the script requests more. */
     static final int MAX_ITEMS = 1000;
 
-    private static final Memory MEMORY = Memory.instance();
     /** The maximum number of elements that {@code in} compares one by one. */
     private static final int MOST_COMPARED = 10_000;
 
@@ -153,14 +154,7 @@ public final class Elements {
     }
 
     private static Object[] shorten(Object[] elements, int count) {
-        if (elements.length == count) {
-            return elements;
-        }
-        Object[] result = new Object[count];
-        for (int i = 0; i < count; i++) {
-            result[i] = elements[i];
-        }
-        return result;
+        return elements.length == count ? elements : Arrays.copyOf(elements, count);
     }
 
     /**
@@ -245,8 +239,8 @@ public final class Elements {
             if (node == null) {
                 return null;
             }
-            Object value = field(node, "value");
-            return value != null ? value : field(node, "val");
+            Object value = Layouts.reference(node, "value");
+            return value != null ? value : Layouts.reference(node, "val");
         }
         int size = Containers.size(map);
         if (size < 0 || !Layouts.of(map).shape.isMap()) {
@@ -278,13 +272,13 @@ public final class Elements {
             if (form == Containers.Form.HASH_MAP
                     || form == Containers.Form.LINKED_MAP
                     || form == Containers.Form.CONCURRENT_MAP) {
-                Object table = field(map, "table");
+                Object table = Layouts.reference(map, "table");
                 return table instanceof Object[] ? table : NONE;
             }
             if (form != Containers.Form.MAP_KEYS) {
                 return null;
             }
-            Object innerTable = field(map, "map");
+            Object innerTable = Layouts.reference(map, "map");
             if (innerTable == null) {
                 return null;
             }
@@ -313,21 +307,15 @@ public final class Elements {
 
     private static Object node(Object[] table, Object key, int hash) {
         Object node = table[(hash ^ hash >>> 16) & table.length - 1];
-        if (node != null && field(node, "first") != null) { // a tree bin of ConcurrentHashMap
-            node = field(node, "first");
+        if (node != null && Layouts.reference(node, "first") != null) { // a tree bin of ConcurrentHashMap
+            node = Layouts.reference(node, "first");
         }
         for (int i = 0; node != null && i < MOST_CHAIN; i++) {
-            if (Dynamic.equal(field(node, "key"), key)) {
+            if (Dynamic.equal(Layouts.reference(node, "key"), key)) {
                 return node;
             }
-            node = field(node, "next");
+            node = Layouts.reference(node, "next");
         }
         return null;
-    }
-
-    private static Object field(Object o, String name) {
-        Layout layout = Layouts.of(o);
-        int fieldIndex = layout.find(name, 'L');
-        return fieldIndex < 0 ? null : MEMORY.getReference(o, layout.offsets[fieldIndex]);
     }
 }

@@ -18,11 +18,8 @@ public final class Flows {
     /** Added to a depth: the thread worked for no flow when the method was entered. */
     private static final int NO_FLOW = 1 << 16;
 
-    private final ThreadTable threads = new ThreadTable(BITS);
-    /** The index is the entry of the thread in {@link #threads}. */
-    private final Object[] stacks = new Object[8 << BITS];
+    final ThreadRows<FlowStack> stacks = new ThreadRows<FlowStack>(BITS);
     private long next = 1;
-    private long swept;
 
     private Flows() {}
 
@@ -223,36 +220,27 @@ public final class Flows {
     /** The stack of this thread; null if it has none. */
     private static FlowStack stack(Session session) {
         Flows flows = session.flows;
-        if (flows == null) {
-            return null;
-        }
-        int entry = flows.threads.find(Threads.id());
-        return entry < 0 ? null : (FlowStack) flows.stacks[entry];
+        return flows == null ? null : flows.stacks.find();
     }
 
     private void set(Session session, Run run, int depth, int probe, int at) {
-        long thread = Threads.id();
-        int entry = threads.find(thread);
-        if (entry < 0) {
+        FlowStack stack = stacks.find();
+        if (stack == null) {
             if (run == null) {
                 return;
             }
-            entry = threads.claim(thread);
-            if (entry < 0) {
+            stack = new FlowStack();
+            if (!stacks.put(stack)) {
                 session.errors.count(probe, at, ProbeError.KIND_STATE_FULL, null);
                 return;
             }
-            FlowStack newStack = new FlowStack();
-            MEMORY.storeFence(); // the event thread may see the stack from here on
-            stacks[entry] = newStack;
         }
-        FlowStack stack = (FlowStack) stacks[entry];
         if (depth < 0) {
             stack.replace(run);
         } else if (!stack.push(run)) {
             session.errors.count(probe, at, ProbeError.KIND_DEPTH, null);
         }
-        release(entry, stack);
+        release(stack);
     }
 
     /**
@@ -277,46 +265,28 @@ public final class Flows {
     }
 
     private void endReplaced() {
-        int entry = threads.find(Threads.id());
-        if (entry >= 0) {
-            FlowStack stack = (FlowStack) stacks[entry];
+        FlowStack stack = stacks.find();
+        if (stack != null) {
             stack.replace(stack.enclosingRun());
-            release(entry, stack);
+            release(stack);
         }
     }
 
     private void restore(int depth) {
-        int entry = depth < 0 ? -1 : threads.find(Threads.id());
-        if (entry >= 0) {
-            FlowStack stack = (FlowStack) stacks[entry];
+        FlowStack stack = depth < 0 ? null : stacks.find();
+        if (stack != null) {
             stack.restore(depth & NO_FLOW - 1);
             if (depth >= NO_FLOW) {
                 stack.replace(null);
             }
-            release(entry, stack);
+            release(stack);
         }
     }
 
     /** A platform thread mostly runs the next task, so it keeps its stack until it has ended. */
-    private void release(int entry, FlowStack stack) {
+    private void release(FlowStack stack) {
         if (stack.isUnused() && Threads.isVirtual()) {
-            stacks[entry] = null;
-            threads.release(entry);
-        }
-    }
-
-    /** Called by the event thread. The thread of a removed entry has ended and cannot access it. */
-    void sweep(long now) {
-        if (now - swept < 1_000_000_000L) {
-            return;
-        }
-        swept = now;
-        for (int entry = 0; entry < stacks.length; entry++) {
-            FlowStack stack = (FlowStack) stacks[entry];
-            if (stack != null && stack.isOver() && stacks[entry] == stack) {
-                stacks[entry] = null;
-                threads.release(entry);
-            }
+            stacks.remove(stack);
         }
     }
 }

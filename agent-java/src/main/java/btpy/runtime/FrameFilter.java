@@ -11,12 +11,15 @@ import java.util.Arrays;
  */
 final class FrameFilter {
     final String globs;
+    /** The number of the filter in its {@link StackTable}, from 1; 0: it is not stored there. */
+    final int number;
     private final String[] prefixes;
     private final String[] otherGlobs;
     private final String[] keptGlobs;
 
-    FrameFilter(String globs) {
+    FrameFilter(String globs, int number) {
         this.globs = globs;
+        this.number = number;
         String[] parts = globs.split(",");
         String[] prefixes = new String[parts.length];
         String[] otherGlobs = new String[parts.length];

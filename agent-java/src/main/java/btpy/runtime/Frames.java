@@ -1,6 +1,7 @@
 package btpy.runtime;
 
 import java.lang.reflect.Method;
+import java.util.Arrays;
 
 /** The frames of a stack before it is stored in the table. */
 class Frames {
@@ -201,16 +202,11 @@ class Frames {
     }
 
     final Stack toStack(int id, int hash) {
-        String[] classes = new String[count];
-        String[] methods = new String[count];
-        int[] positions = new int[count];
         int[] lines = new int[count];
         for (int i = 0; i < count; i++) {
-            classes[i] = this.classes[i];
-            methods[i] = this.methods[i];
-            positions[i] = this.positions[i];
             lines[i] = line(i);
         }
-        return new Stack(id, hash, classes, methods, positions, lines);
+        return new Stack(id, hash, Arrays.copyOf(classes, count), Arrays.copyOf(methods, count),
+                Arrays.copyOf(positions, count), lines);
     }
 }

@@ -67,7 +67,7 @@ public final class Guard {
 
     /** Whether the handler of this entry has ended. After two eras, at least a second, it counts as ended. */
     private static boolean hasLeft(int entry) {
-        long value = INSIDE.value(entry);
+        long value = MARKS[entry];
         return value == LEFT || era - (int) (value >>> 32) >= 2;
     }
 
@@ -82,7 +82,7 @@ public final class Guard {
     public static void attribute(int probe) {
         int entry = INSIDE.find(Threads.id());
         if (entry >= 0) {
-            INSIDE.setValue(entry, (long) era << 32 | probe);
+            MARKS[entry] = (long) era << 32 | probe;
         }
     }
 
@@ -93,7 +93,7 @@ public final class Guard {
     /** The probe of the guarded handler in which this thread is. */
     static int probe(int otherwise) {
         int entry = INSIDE.find(Threads.id());
-        return entry < 0 ? otherwise : (int) INSIDE.value(entry);
+        return entry < 0 ? otherwise : (int) MARKS[entry];
     }
 
     /** Called by the event thread at each drain. Sets the era. */

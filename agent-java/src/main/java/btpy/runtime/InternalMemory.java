@@ -18,11 +18,6 @@ final class InternalMemory extends Memory {
     }
 
     @Override
-    short getShort(Object o, long offset) {
-        return UNSAFE.getShort(o, offset);
-    }
-
-    @Override
     char getChar(Object o, long offset) {
         return UNSAFE.getChar(o, offset);
     }
@@ -35,16 +30,6 @@ final class InternalMemory extends Memory {
     @Override
     long getLong(Object o, long offset) {
         return UNSAFE.getLong(o, offset);
-    }
-
-    @Override
-    float getFloat(Object o, long offset) {
-        return UNSAFE.getFloat(o, offset);
-    }
-
-    @Override
-    double getDouble(Object o, long offset) {
-        return UNSAFE.getDouble(o, offset);
     }
 
     @Override
@@ -90,11 +75,6 @@ final class InternalMemory extends Memory {
     @Override
     void putLongVolatile(Object o, long offset, long value) {
         UNSAFE.putLongVolatile(o, offset, value);
-    }
-
-    @Override
-    int getIntUnaligned(Object o, long offset) {
-        return UNSAFE.getIntUnaligned(o, offset);
     }
 
     @Override

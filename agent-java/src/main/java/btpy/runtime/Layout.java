@@ -56,9 +56,7 @@ final class Layout extends WeakReference<Class<?>> {
             Field[] fields;
             try {
                 fields = c.getDeclaredFields();
-            } catch (LinkageError missingClass) {
-                continue;
-            } catch (SecurityException refusal) {
+            } catch (LinkageError | SecurityException missingClass) {
                 continue;
             }
             for (Field field : fields) {
@@ -153,6 +151,12 @@ final class Layout extends WeakReference<Class<?>> {
         return field >= 0 && types[field] == type ? field : -1;
     }
 
+    /** Returns the value of a field that holds a reference; null if there is no such field. */
+    Object reference(Object target, String name) {
+        int field = find(name, 'L');
+        return field < 0 ? null : MEMORY.getReference(target, offsets[field]);
+    }
+
     /** Returns the value in a type of the language: Long, Double, Boolean, Character or the reference. */
     Object read(Object target, int field) {
         long offset = offsets[field];
@@ -164,15 +168,15 @@ final class Layout extends WeakReference<Class<?>> {
             case 'Z':
                 return Boolean.valueOf(MEMORY.getByte(target, offset) != 0);
             case 'D':
-                return Double.valueOf(MEMORY.getDouble(target, offset));
+                return Double.valueOf(Double.longBitsToDouble(MEMORY.getLong(target, offset)));
             case 'B':
                 return Long.valueOf(MEMORY.getByte(target, offset));
             case 'C':
                 return Character.valueOf(MEMORY.getChar(target, offset));
             case 'S':
-                return Long.valueOf(MEMORY.getShort(target, offset));
+                return Long.valueOf((short) MEMORY.getChar(target, offset));
             case 'F':
-                return Double.valueOf(MEMORY.getFloat(target, offset));
+                return Double.valueOf(Float.intBitsToFloat(MEMORY.getInt(target, offset)));
             default:
                 return MEMORY.getReference(target, offset);
         }

@@ -38,6 +38,19 @@ final class Layouts {
         return newLayout;
     }
 
+    /** Returns the value of a field that holds a reference; null if there is no such field. */
+    static Object reference(Object target, String name) {
+        return of(target).reference(target, name);
+    }
+
+    /** Returns the value of a field that holds a whole number; null if there is no such field. */
+    static Long number(Object target, String name) {
+        Layout layout = of(target);
+        int field = layout.find(name);
+        Object value = field < 0 ? null : layout.read(target, field);
+        return value instanceof Long ? (Long) value : null;
+    }
+
     /** Called at the end of the last session, when memory may be short. */
     static void clear() {
         table = NONE;

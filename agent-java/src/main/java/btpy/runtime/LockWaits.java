@@ -72,7 +72,7 @@ final class LockWaits {
         if (!snapshots.begin(now)) {
             return NONE;
         }
-        ThreadInfo[] waitingThreads = stacks(selectWaiting(ThreadSnapshots.states()));
+        ThreadInfo[] waitingThreads = ThreadSnapshots.stacks(selectWaiting(ThreadSnapshots.states()), FRAMES);
         long interval = snapshots.end(System.nanoTime());
         Object[] waits = new Object[waitingThreads.length];
         Map<Long, ThreadInfo> owners = owners(waitingThreads);
@@ -161,10 +161,6 @@ final class LockWaits {
         }
         ids[size] = id;
         return size + 1;
-    }
-
-    private static ThreadInfo[] stacks(long[] ids) {
-        return ids.length == 0 ? new ThreadInfo[0] : ThreadSnapshots.stacks(ids, FRAMES);
     }
 
     private static Map<Long, ThreadInfo> owners(ThreadInfo[] threads) {

@@ -151,10 +151,7 @@ final class LoggingLibrary {
             if (layout.shape != null || result.getClass().getClassLoader() != null) {
                 return result;
             }
-            int field = layout.find("m");
-            field = field < 0 ? layout.find("list") : field;
-            Object inner = field < 0 || layout.types[field] != 'L' ? null
-                    : MEMORY.getReference(result, layout.offsets[field]);
+            Object inner = layout.reference(result, layout.find("m") < 0 ? "list" : "m");
             if (inner == null) {
                 return result;
             }

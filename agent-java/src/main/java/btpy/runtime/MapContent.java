@@ -1,5 +1,7 @@
 package btpy.runtime;
 
+import java.util.Arrays;
+
 /**
  * Writes a snapshot of a map, or the content that a flush takes, as MapContent of the wire protocol. Only agent threads
  * use it. Other threads continue to write: each cell is exact at some moment of the reading, different cells at
@@ -17,8 +19,10 @@ final class MapContent {
     /** The exemplars of the entries written so far. */
     private final Output exemplars = new Output();
     private int exemplarCount;
-    private int omittedKeys;
-    private double samples;
+    /** The number of keys that did not fit and were not taken. */
+    int omittedKeys;
+    /** The sum of {@link MapShape#samples} of all written values. */
+    double samples;
 
     MapContent(Aggregation map, Session session, boolean flush, Output out) {
         this.map = map;
@@ -26,16 +30,6 @@ final class MapContent {
         this.shape = map.shape;
         this.flush = flush;
         this.out = out;
-    }
-
-    /** The number of keys that did not fit and were not taken. */
-    int omitted() {
-        return omittedKeys;
-    }
-
-    /** The sum of {@link MapShape#samples} of all written values. */
-    double samples() {
-        return samples;
     }
 
     /**
@@ -90,8 +84,7 @@ final class MapContent {
                 if (u < t || u == t && i < (at - tables[u].place(entry.hash, 0) & tables[u].entries.length - 1)) {
                     return null;
                 }
-                Entry[] newEntries = new Entry[entries.length + 1];
-                System.arraycopy(entries, 0, newEntries, 0, entries.length);
+                Entry[] newEntries = Arrays.copyOf(entries, entries.length + 1);
                 newEntries[entries.length] = otherEntry;
                 entries = newEntries;
             }

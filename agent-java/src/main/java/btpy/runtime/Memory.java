@@ -40,9 +40,7 @@ public abstract class Memory {
     private static Memory choose() {
         try {
             return new InternalMemory();
-        } catch (NoSuchMethodError beforeJdk12) {
-            return new SunMemory();
-        } catch (NoClassDefFoundError jdk8) {
+        } catch (NoSuchMethodError | NoClassDefFoundError beforeJdk12) {
             return new SunMemory();
         }
     }
@@ -54,17 +52,11 @@ public abstract class Memory {
 
     abstract byte getByte(Object o, long offset);
 
-    abstract short getShort(Object o, long offset);
-
     abstract char getChar(Object o, long offset);
 
     abstract int getInt(Object o, long offset);
 
     abstract long getLong(Object o, long offset);
-
-    abstract float getFloat(Object o, long offset);
-
-    abstract double getDouble(Object o, long offset);
 
     abstract Object getReference(Object o, long offset);
 
@@ -85,9 +77,6 @@ public abstract class Memory {
 
     /** A sequentially consistent store. */
     abstract void putLongVolatile(Object o, long offset, long value);
-
-    /** Native byte order, any alignment. */
-    abstract int getIntUnaligned(Object o, long offset);
 
     /** Native byte order, any alignment. */
     abstract long getLongUnaligned(Object o, long offset);

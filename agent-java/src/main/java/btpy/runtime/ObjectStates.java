@@ -2,6 +2,7 @@ package btpy.runtime;
 
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
+import java.util.Arrays;
 
 /**
  * The variables of a session by object ({@code state(object).x}), and the flows that objects carry to other threads: a
@@ -223,10 +224,7 @@ public final class ObjectStates {
                 release(1);
                 return state;
             }
-            ObjectState[] newBucket = new ObjectState[oldBucket.length + 1];
-            for (int i = 0; i < oldBucket.length; i++) {
-                newBucket[i] = oldBucket[i];
-            }
+            ObjectState[] newBucket = Arrays.copyOf(oldBucket, oldBucket.length + 1);
             newBucket[oldBucket.length] = newState;
             if (replace(index, oldBucket, newBucket)) {
                 return newState;

@@ -83,10 +83,8 @@ final class OpenTelemetryLibrary extends TraceLibrary {
         if (flagsObject == null || flagsObject == KnownField.UNKNOWN) {
             return null;
         }
-        Layout layout = Layouts.of(flagsObject);
-        int bits = layout.find("byteRep");
-        Object number = bits < 0 ? null : layout.read(flagsObject, bits);
-        return number instanceof Long ? Long.valueOf(((Long) number).longValue() & 0xFF) : null;
+        Long bits = Layouts.number(flagsObject, "byteRep");
+        return bits == null ? null : Long.valueOf(bits.longValue() & 0xFF);
     }
 
     @Override

@@ -1,5 +1,7 @@
 package btpy.runtime;
 
+import java.util.Arrays;
+
 /** A growing big-endian payload of the wire protocol. Only agent threads use it. */
 final class Output {
     private byte[] bytes = new byte[512];
@@ -8,8 +10,7 @@ final class Output {
     private int room(int size) {
         int at = count;
         if (at + size > bytes.length) {
-            byte[] larger = new byte[Math.max(2 * bytes.length, at + size)];
-            System.arraycopy(bytes, 0, larger, 0, at);
+            byte[] larger = Arrays.copyOf(bytes, Math.max(2 * bytes.length, at + size));
             bytes = larger;
         }
         count = at + size;
@@ -106,8 +107,6 @@ final class Output {
     }
 
     byte[] toBytes() {
-        byte[] result = new byte[count];
-        System.arraycopy(bytes, 0, result, 0, count);
-        return result;
+        return Arrays.copyOf(bytes, count);
     }
 }

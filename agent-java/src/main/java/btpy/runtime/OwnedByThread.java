@@ -10,6 +10,8 @@ class OwnedByThread {
      */
     private Thread thread = Thread.currentThread();
     private WeakReference<Thread> weak;
+    /** The place in {@link ThreadRows}. */
+    int entry;
 
     /**
      * Returns whether the thread has ended. Called by the event thread. After the first call the reference to the

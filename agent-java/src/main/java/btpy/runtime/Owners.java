@@ -45,9 +45,7 @@ public final class Owners {
         if (!(sync instanceof java.util.concurrent.locks.AbstractOwnableSynchronizer)) {
             return null;
         }
-        Layout layout = Layouts.of(sync);
-        int field = layout.find("exclusiveOwnerThread");
-        Object owner = field < 0 ? null : layout.read(sync, field);
+        Object owner = Layouts.reference(sync, "exclusiveOwnerThread");
         return owner instanceof Thread ? Threads.name((Thread) owner) : null;
     }
 
@@ -66,15 +64,12 @@ public final class Owners {
         if (STATUS_11 >= 0) {
             status = MEMORY.getInt(thread, STATUS_11);
         } else {
-            Layout layout = Layouts.of(thread);
-            int holder = layout.find("holder");
-            Object holderObject = holder < 0 ? null : layout.read(thread, holder);
-            Layout inner = holderObject == null ? null : Layouts.of(holderObject);
-            int field = inner == null ? -1 : inner.find("threadStatus");
-            if (field < 0) {
+            Object holderObject = Layouts.reference(thread, "holder");
+            Long number = holderObject == null ? null : Layouts.number(holderObject, "threadStatus");
+            if (number == null) {
                 return null;
             }
-            status = (int) Dynamic.toLong(inner.read(holderObject, field));
+            status = number.intValue();
         }
         // JVMTI thread states, in the order in which the JDK tests them.
         return (status & 0x4) != 0

@@ -387,7 +387,7 @@ final class Probe {
     long[] tallies(Session session) {
         if (!linked && tallyMap >= 0) {
             counts[MAP] = tallyMap;
-            skippedWhenLinked = sampledOut();
+            skippedWhenLinked = skipped();
             linked = session.map(tallyMap).countFrom(counts, this);
             tallyMap = linked ? tallyMap : -1;
         }
@@ -411,7 +411,7 @@ final class Probe {
 
     /** Replaces the sampler. The hits that the previous sampler skipped remain counted. */
     void sample(Sampler newSampler) {
-        sampledOutBefore = sampledOut();
+        sampledOutBefore = skipped();
         newSampler.restrain(sampler.restraint());
         sampler = newSampler;
     }
@@ -462,7 +462,6 @@ final class Probe {
         MEMORY.putLongRelease(counts, offset, oldCount + 1);
         return run;
     }
-
 
     /** Counts a hit whose predicate takes time. The count is approximate, because concurrent updates may be lost. */
     long test() {
@@ -687,7 +686,7 @@ final class Probe {
         Costs costs = this.costs;
         double seconds = (now - accountedNanos) / 1e9;
         long passes = passes();
-        long out = sampledOut();
+        long out = skipped();
         long records = produced();
         load.passes = passes - accountedPasses;
         load.out = out - accountedOut;
@@ -831,14 +830,9 @@ final class Probe {
         return restedNanos + (since == 0 ? 0 : System.nanoTime() - since);
     }
 
-    /** The hits that sampling or the budget skipped. */
-    long skipped() {
-        return sampledOut();
-    }
-
     /** The skipped hits that {@link ProbeCounter} does not count. */
     long uncounted() {
-        return countsSkipped() ? skippedWhenLinked : sampledOut();
+        return countsSkipped() ? skippedWhenLinked : skipped();
     }
 
     /** The hits that no weight of the user's sampler represents yet. */
@@ -877,7 +871,8 @@ final class Probe {
         return tested != 0 ? tested : firings();
     }
 
-    private long sampledOut() {
+    /** The hits that sampling or the budget skipped. */
+    long skipped() {
         if (sampler != null) {
             return sampledOutBefore + sampler.hits() - sampler.chosen();
         }
@@ -920,7 +915,7 @@ final class Probe {
         out.u8(count(HELD_BACK));
         out.u8(count(MAP_FULL));
         out.u8(firings());
-        out.u8(sampledOut());
+        out.u8(skipped());
         out.u8(count(LIMITED));
         out.u4(falsePredicates);
         Costs.Figures figures = costs == null ? Costs.NONE : costs.all();

@@ -102,7 +102,7 @@ public final class Sampler {
         long key = Threads.id() * Session.MAX_PROBES + probe.group;
         int entry = decisions.find(key);
         if (entry >= 0) {
-            return (int) decisions.value(entry) | INHERITED;
+            return (int) decisions.values[entry] | INHERITED;
         }
         entry = decisions.claim(key);
         if (entry < 0) {
@@ -110,7 +110,7 @@ public final class Sampler {
             return -1;
         }
         int weight = probe.sampler.choose();
-        decisions.setValue(entry, weight);
+        decisions.values[entry] = weight;
         return weight;
     }
 

@@ -31,8 +31,8 @@ public final class SelfTimes {
         long key = Depths.key(probe);
         int entry = times.find(key);
         if (entry >= 0) {
-            long caller = times.value(entry) - System.nanoTime();
-            times.setValue(entry, 0);
+            long caller = times.values[entry] - System.nanoTime();
+            times.values[entry] = 0;
             return caller;
         }
         entry = times.claim(key);
@@ -40,7 +40,7 @@ public final class SelfTimes {
             session.errors.count(probe, 0, ProbeError.KIND_DEPTH, null);
             return NOT_COUNTED;
         }
-        times.setValue(entry, 0);
+        times.values[entry] = 0;
         return OUTERMOST;
     }
 
@@ -48,7 +48,7 @@ public final class SelfTimes {
     public static long of(Session session, int probe, long duration, long token) {
         ThreadTable times = session.selfTimes;
         int entry = times == null || token == NOT_COUNTED ? -1 : times.find(Depths.key(probe));
-        return entry < 0 ? duration : duration - times.value(entry);
+        return entry < 0 ? duration : duration - times.values[entry];
     }
 
     public static void leave(int site, int probe, long token) {
@@ -63,7 +63,7 @@ public final class SelfTimes {
         if (token == OUTERMOST) {
             session.selfTimes.release(entry);
         } else {
-            session.selfTimes.setValue(entry, token + System.nanoTime());
+            session.selfTimes.values[entry] = token + System.nanoTime();
         }
     }
 }

@@ -1,5 +1,6 @@
 package btpy.runtime;
 
+import java.util.Arrays;
 import java.util.Map;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
@@ -35,8 +36,8 @@ public final class Session {
     private static final SumFastPath[] NO_SUM_FAST_PATHS = {};
 
     static {
-        java.util.Arrays.fill(TALLIES, NO_TALLIES);
-        java.util.Arrays.fill(SUM_FAST_PATHS, NO_SUM_FAST_PATHS);
+        Arrays.fill(TALLIES, NO_TALLIES);
+        Arrays.fill(SUM_FAST_PATHS, NO_SUM_FAST_PATHS);
     }
 
     final Limits limits;
@@ -48,7 +49,7 @@ public final class Session {
     volatile ThreadTable decisions;
     volatile ThreadTable depths;
     volatile ThreadTable selfTimes;
-    volatile ThreadRows threadRows;
+    volatile ThreadRows<ThreadValues> threadRows;
     volatile ObjectStates objectStates;
     volatile Flows flows;
     volatile Spans spans;
@@ -464,11 +465,10 @@ public final class Session {
         }
     }
 
-    /** Returns null if the site is unknown. */
     Site site(int site) {
         Site[] sites = this.sites;
         int n = site & 0xFFFFFF;
-        return n < sites.length ? sites[n] : null;
+        return n < sites.length ? sites[n] : Site.UNKNOWN;
     }
 
     public Aggregation map(int id) {
@@ -584,8 +584,7 @@ public final class Session {
         if (id < 0 || id >= MAX_MAPS) {
             throw new IllegalArgumentException("map id " + id);
         }
-        Aggregation[] newMaps = new Aggregation[Math.max(maps.length, id + 1)];
-        System.arraycopy(maps, 0, newMaps, 0, maps.length);
+        Aggregation[] newMaps = Arrays.copyOf(maps, Math.max(maps.length, id + 1));
         if (newMaps[id] == null) {
             newMaps[id] = new Aggregation(this, id, kind, keys, precision, capacity, parameters);
         }
@@ -601,15 +600,12 @@ public final class Session {
         if (id < 0 || id >= MAX_PROBES) {
             throw new IllegalArgumentException("probe id " + id);
         }
-        Probe[] newProbes = new Probe[Math.max(probes.length, id + 1)];
-        System.arraycopy(probes, 0, newProbes, 0, probes.length);
+        Probe[] newProbes = Arrays.copyOf(probes, Math.max(probes.length, id + 1));
         if (newProbes[id] == null) {
             newProbes[id] = new Probe(id, budget);
         }
-        long[][] newTallies = new long[newProbes.length][];
-        SumFastPath[] newFastPaths = new SumFastPath[newProbes.length];
-        System.arraycopy(tallies, 0, newTallies, 0, tallies.length);
-        System.arraycopy(sumFastPaths, 0, newFastPaths, 0, sumFastPaths.length);
+        long[][] newTallies = Arrays.copyOf(tallies, newProbes.length);
+        SumFastPath[] newFastPaths = Arrays.copyOf(sumFastPaths, newProbes.length);
         tallies = newTallies;
         sumFastPaths = newFastPaths;
         Interruptions[] newInterruptions = new Interruptions[newProbes.length];
@@ -878,8 +874,8 @@ public final class Session {
         int n = id & 0xFFFFFF;
         Site[] oldSites = sites;
         if (n >= oldSites.length) {
-            Site[] newSites = new Site[Math.max(64, Math.max(n + 1, oldSites.length + (oldSites.length >> 1)))];
-            System.arraycopy(oldSites, 0, newSites, 0, oldSites.length);
+            Site[] newSites = Arrays.copyOf(oldSites, Math.max(64, Math.max(n + 1, oldSites.length + (oldSites.length >> 1))));
+            Arrays.fill(newSites, oldSites.length, newSites.length, Site.UNKNOWN);
             oldSites = newSites;
         }
         oldSites[n] = new Site(className, method, descriptor, line, targetClass, targetMember, loader);
@@ -908,7 +904,7 @@ public final class Session {
             objectStates.sweep(now);
         }
         if (flows != null) {
-            flows.sweep(now);
+            flows.stacks.sweep(now);
         }
         return drain.fill(target, now);
     }

@@ -2,6 +2,8 @@ package btpy.runtime;
 
 /** Describes a site for handlers. Methods return null or 0 if the fact is unknown. */
 public final class Site {
+    static final Site UNKNOWN = new Site(null, null, null, 0, null, null, null);
+
     final String className;
     final String method;
     final String descriptor;
@@ -25,39 +27,32 @@ public final class Site {
     }
 
     public static String className(Session session, int siteId) {
-        Site site = session.site(siteId);
-        return site == null ? null : site.className;
+        return session.site(siteId).className;
     }
 
     public static String methodName(Session session, int siteId) {
-        Site site = session.site(siteId);
-        return site == null ? null : site.method;
+        return session.site(siteId).method;
     }
 
     public static String signature(Session session, int siteId) {
-        Site site = session.site(siteId);
-        return site == null ? null : site.descriptor;
+        return session.site(siteId).descriptor;
     }
 
     public static int line(Session session, int siteId) {
-        Site site = session.site(siteId);
-        return site == null ? 0 : site.line;
+        return session.site(siteId).line;
     }
 
     public static String targetClass(Session session, int siteId) {
-        Site site = session.site(siteId);
-        return site == null ? null : site.targetClass;
+        return session.site(siteId).targetClass;
     }
 
     /** Returns the name of the method or field that the instruction names. */
     public static String targetMember(Session session, int siteId) {
-        Site site = session.site(siteId);
-        return site == null ? null : site.targetMember;
+        return session.site(siteId).targetMember;
     }
 
     /** Returns the name of the loader of the class. */
     public static String loader(Session session, int siteId) {
-        Site site = session.site(siteId);
-        return site == null ? null : site.loader;
+        return session.site(siteId).loader;
     }
 }

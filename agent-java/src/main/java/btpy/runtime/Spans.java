@@ -18,7 +18,6 @@ public final class Spans {
 
     private static final int SAMPLED = 1;
     private static final long GOLDEN = 0x9E3779B97F4A7C15L;
-    private static final char[] HEX = {'0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
 
     private final ThreadTable threads = new ThreadTable(BITS);
     /** The index is the entry of the thread in {@link #threads}. */
@@ -68,8 +67,8 @@ public final class Spans {
             return span.traceId;
         }
         char[] digits = new char[32];
-        write(session.spans.traces, digits, 0);
-        write(span.root().id, digits, 16);
+        TraceLibrary.writeHex(session.spans.traces, digits, 0);
+        TraceLibrary.writeHex(span.root().id, digits, 16);
         return new String(digits);
     }
 
@@ -187,13 +186,7 @@ public final class Spans {
 
     private static String text(long id) {
         char[] digits = new char[16];
-        write(id, digits, 0);
+        TraceLibrary.writeHex(id, digits, 0);
         return new String(digits);
-    }
-
-    private static void write(long id, char[] digits, int from) {
-        for (int i = 15; i >= 0; i--, id >>>= 4) {
-            digits[from + i] = HEX[(int) id & 15];
-        }
     }
 }

@@ -24,14 +24,7 @@ public final class Stack {
         this.lines = lines;
     }
 
-    /** Returns {@code Class.method:line}, or null past the end. */
-    String frame(int index) {
-        if (index < 0 || index >= classes.length) {
-            return null;
-        }
-        return text(classes[index], methods[index], lines[index]);
-    }
-
+    /** Returns {@code Class.method:line}. */
     static String text(String className, String method, int line) {
         String place = className.concat(".").concat(method);
         return line > 0 ? place.concat(":").concat(Integer.toString(line)) : place;
@@ -66,13 +59,13 @@ public final class Stack {
 
     /** Returns one frame of this thread, as {@code Class.method:line}; null past the end. */
     public static String frameHere(Session session, int index) {
-        return index < 0 || index >= session.limits.frames ? null : session.stacks.frame(new Throwable(), index);
+        return index < 0 || index >= session.limits.frames ? null : session.stacks.frame(new Throwable(), true, index);
     }
 
     public static String frameOf(Session session, Object throwable, int index) {
         return throwable == null || index < 0 || index >= session.limits.frames
                 ? null
-                : session.stacks.exceptionFrame((Throwable) throwable, index);
+                : session.stacks.frame((Throwable) throwable, false, index);
     }
 
     /**
@@ -80,12 +73,12 @@ public final class Stack {
      * may have many frames, so {@link StackTable#MOST_SEARCHED} frames are searched.
      */
     public static String frameHereWithout(Session session, int index, String globs) {
-        return index < 0 ? null : session.stacks.frame(new Throwable(), index, globs);
+        return index < 0 ? null : session.stacks.frame(new Throwable(), true, index, globs);
     }
 
     public static String frameOfWithout(Session session, Object throwable, int index, String globs) {
         return throwable == null || index < 0 ? null
-                : session.stacks.exceptionFrame((Throwable) throwable, index, globs);
+                : session.stacks.frame((Throwable) throwable, false, index, globs);
     }
 
     private static int frames(Session session, int requestedFrames) {

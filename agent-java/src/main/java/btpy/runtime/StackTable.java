@@ -1,5 +1,7 @@
 package btpy.runtime;
 
+import java.util.Arrays;
+
 /**
  * The stacks of a session in a bounded open-addressing table, one object each. The id of a stack is its index in the
  * table.
@@ -57,73 +59,36 @@ final class StackTable {
     }
 
     /**
-     * Returns one frame of this thread, as {@link Stack#frame} does, not counting frames of btpy. {@code throwable}:
-     * from {@link #current}.
+     * Returns one frame as {@link Stack#text}. If {@code isHere}, it is a frame of this thread, not counting frames of
+     * btpy, and {@code throwable} is that of {@link #current}; otherwise it is a frame of the exception.
      */
-    String frame(Throwable throwable, int index) {
-        Object[] trace = StackLookup.of(throwable);
-        int key = FRAME_KEY | index;
+    String frame(Throwable throwable, boolean isHere, int index) {
+        Object[] trace = isHere || Frames.isRaw(throwable) ? StackLookup.of(throwable) : null;
+        int key = (isHere ? FRAME_KEY : EXCEPTION_KEY) | index;
         Object result = trace == null ? null : lookup.find(trace, key, index);
         if (result == null) {
-            Frames frames = Frames.current(index + 1);
+            Frames frames = isHere ? Frames.current(index + 1) : Frames.of(throwable, index + 1);
             result = frames.text(index);
             if (trace != null && result != null) {
-                lookup.remember(trace, key, index, result, frames, index + 1);
+                lookup.remember(trace, key, index, result, isHere ? frames : null, index + 1);
             }
         }
         return (String) result;
     }
 
-    /** Returns one frame of an exception. */
-    String exceptionFrame(Throwable t, int index) {
-        Object[] trace = Frames.isRaw(t) ? StackLookup.of(t) : null;
-        int key = EXCEPTION_KEY | index;
-        Object result = trace == null ? null : lookup.find(trace, key, index);
-        if (result == null) {
-            result = Frames.of(t, index + 1).text(index);
-            if (trace != null && result != null) {
-                lookup.remember(trace, key, index, result, null, index + 1);
-            }
-        }
-        return (String) result;
-    }
-
-    /**
-     * Returns frame {@code index} of this thread, counting only frames that the globs do not skip. {@code throwable} is
-     * that of {@link #current}.
-     */
-    String frame(Throwable throwable, int index, String globs) {
-        FrameFilter[] filters = filtersWith(globs);
-        int at = indexOf(filters, globs);
-        Object[] trace = at < 0 || index >= MOST_INDEX ? null : StackLookup.of(throwable);
-        int key = FRAME_KEY | at + 1 << FILTER_SHIFT | index;
+    /** Returns frame {@code index} as the method above, counting only frames that the globs do not skip. */
+    String frame(Throwable throwable, boolean isHere, int index, String globs) {
+        FrameFilter filter = filter(globs);
+        boolean isStored = filter.number != 0 && index < MOST_INDEX && (isHere || Frames.isRaw(throwable));
+        Object[] trace = isStored ? StackLookup.of(throwable) : null;
+        int key = (isHere ? FRAME_KEY : EXCEPTION_KEY) | filter.number << FILTER_SHIFT | index;
         Object result = trace == null ? null : lookup.find(trace, key, DECIDING);
         if (result == null) {
-            FrameFilter filter = at < 0 ? new FrameFilter(globs) : filters[at];
-            Frames frames = Frames.current(MOST_SEARCHED, filter, index);
+            Frames frames = isHere ? Frames.current(MOST_SEARCHED, filter, index) : Frames.of(throwable, MOST_SEARCHED);
             int frame = frames.find(filter, index);
-            result = textOf(frames, frame);
+            result = frame < 0 ? NO_FRAME : frames.text(frame);
             if (trace != null) {
-                lookup.remember(trace, key, DECIDING, result, frames, decidingFrames(frames, frame));
-            }
-        }
-        return result == NO_FRAME ? null : (String) result;
-    }
-
-    /** Returns frame {@code index} of an exception, counting only frames that the globs do not skip. */
-    String exceptionFrame(Throwable t, int index, String globs) {
-        FrameFilter[] filters = filtersWith(globs);
-        int at = indexOf(filters, globs);
-        Object[] trace = at < 0 || index >= MOST_INDEX || !Frames.isRaw(t) ? null : StackLookup.of(t);
-        int key = EXCEPTION_KEY | at + 1 << FILTER_SHIFT | index;
-        Object result = trace == null ? null : lookup.find(trace, key, DECIDING);
-        if (result == null) {
-            FrameFilter filter = at < 0 ? new FrameFilter(globs) : filters[at];
-            Frames frames = Frames.of(t, MOST_SEARCHED);
-            int frame = frames.find(filter, index);
-            result = textOf(frames, frame);
-            if (trace != null) {
-                lookup.remember(trace, key, DECIDING, result, null, decidingFrames(frames, frame));
+                lookup.remember(trace, key, DECIDING, result, isHere ? frames : null, decidingFrames(frames, frame));
             }
         }
         return result == NO_FRAME ? null : (String) result;
@@ -134,10 +99,8 @@ final class StackTable {
      * if there is no frame.
      */
     String frame(StackTraceElement[] trace, String globs) {
-        FrameFilter[] filters = filtersWith(globs);
-        int at = indexOf(filters, globs);
         Frames frames = Frames.trace(trace, MOST_SEARCHED, false);
-        int frame = frames.find(at < 0 ? new FrameFilter(globs) : filters[at], 0);
+        int frame = frames.find(filter(globs), 0);
         return frames.text(frame < 0 ? 0 : frame);
     }
 
@@ -146,33 +109,22 @@ final class StackTable {
         return frame >= 0 ? frame + 1 : frames.count == MOST_SEARCHED ? MOST_SEARCHED : frames.count + 1;
     }
 
-    private static Object textOf(Frames frames, int frame) {
-        return frame < 0 ? NO_FRAME : frames.text(frame);
-    }
-
-    /** Returns the filters, including the one for these globs unless there are too many. */
-    private FrameFilter[] filtersWith(String globs) {
+    /** Returns the filter for these globs, which is stored unless there are too many. */
+    private FrameFilter filter(String globs) {
         while (true) {
             FrameFilter[] filters = this.filters;
-            if (indexOf(filters, globs) >= 0 || filters.length == MOST_FILTERS) {
-                return filters;
+            for (FrameFilter filter : filters) {
+                if (filter.globs == globs || filter.globs.equals(globs)) {
+                    return filter;
+                }
             }
-            FrameFilter[] newFilters = new FrameFilter[filters.length + 1];
-            System.arraycopy(filters, 0, newFilters, 0, filters.length);
-            newFilters[filters.length] = new FrameFilter(globs);
-            if (MEMORY.compareAndSetReference(this, FILTERS, filters, newFilters)) {
-                return newFilters;
+            if (filters.length == MOST_FILTERS) {
+                return new FrameFilter(globs, 0);
             }
+            FrameFilter[] newFilters = Arrays.copyOf(filters, filters.length + 1);
+            newFilters[filters.length] = new FrameFilter(globs, newFilters.length);
+            MEMORY.compareAndSetReference(this, FILTERS, filters, newFilters);
         }
-    }
-
-    private static int indexOf(FrameFilter[] filters, String globs) {
-        for (int i = 0; i < filters.length; i++) {
-            if (filters[i].globs == globs || filters[i].globs.equals(globs)) {
-                return i;
-            }
-        }
-        return -1;
     }
 
     /** The event thread calls this from time to time. */

@@ -24,9 +24,7 @@ final class StaticField extends WeakReference<Class<?>> {
         Field[] fields;
         try {
             fields = type.getDeclaredFields();
-        } catch (LinkageError missingClass) {
-            return null;
-        } catch (SecurityException refusal) {
+        } catch (LinkageError | SecurityException missingClass) {
             return null;
         }
         for (String name : names) {

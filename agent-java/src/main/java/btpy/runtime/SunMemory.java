@@ -24,11 +24,6 @@ final class SunMemory extends Memory {
     }
 
     @Override
-    short getShort(Object o, long offset) {
-        return UNSAFE.getShort(o, offset);
-    }
-
-    @Override
     char getChar(Object o, long offset) {
         return UNSAFE.getChar(o, offset);
     }
@@ -41,16 +36,6 @@ final class SunMemory extends Memory {
     @Override
     long getLong(Object o, long offset) {
         return UNSAFE.getLong(o, offset);
-    }
-
-    @Override
-    float getFloat(Object o, long offset) {
-        return UNSAFE.getFloat(o, offset);
-    }
-
-    @Override
-    double getDouble(Object o, long offset) {
-        return UNSAFE.getDouble(o, offset);
     }
 
     @Override
@@ -96,18 +81,6 @@ final class SunMemory extends Memory {
     @Override
     void putLongVolatile(Object o, long offset, long value) {
         UNSAFE.putLongVolatile(o, offset, value);
-    }
-
-    @Override
-    int getIntUnaligned(Object o, long offset) {
-        if (UNALIGNED) {
-            return UNSAFE.getInt(o, offset);
-        }
-        int value = 0;
-        for (int i = 0; i < 4; i++) {
-            value |= (UNSAFE.getByte(o, offset + i) & 0xFF) << (BIG_ENDIAN ? 24 - 8 * i : 8 * i);
-        }
-        return value;
     }
 
     @Override

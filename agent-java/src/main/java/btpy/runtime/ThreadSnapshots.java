@@ -58,6 +58,6 @@ final class ThreadSnapshots {
 
     /** Returns some threads with at most {@code frames} frames, all at one moment. */
     static ThreadInfo[] stacks(long[] threads, int frames) {
-        return BEAN.getThreadInfo(threads, frames);
+        return threads.length == 0 ? new ThreadInfo[0] : BEAN.getThreadInfo(threads, frames);
     }
 }

@@ -94,12 +94,4 @@ final class ThreadTable {
             addOther(entry / BUCKET, -1);
         }
     }
-
-    long value(int entry) {
-        return values[entry];
-    }
-
-    void setValue(int entry, long value) {
-        values[entry] = value;
-    }
 }

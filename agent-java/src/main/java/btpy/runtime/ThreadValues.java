@@ -8,6 +8,9 @@ package btpy.runtime;
 public final class ThreadValues extends OwnedByThread {
     /** The largest number of thread variables in a session, over all its scripts. */
     static final int MAX_VARIABLES = 32;
+    private static final Memory MEMORY = Memory.instance();
+    private static final long ROWS = MEMORY.fieldOffset(Session.class, "threadRows");
+    private static final int BITS = 11;
 
     /** Bit i: variable i has a value. */
     private int present;
@@ -27,22 +30,25 @@ public final class ThreadValues extends OwnedByThread {
      * returns null.
      */
     public static ThreadValues toChange(Session session, int variables, int probe, int at) {
-        ThreadRows rows = session.threadRows == null ? ThreadRows.getOrCreate(session) : session.threadRows;
-        ThreadValues values = rows.find();
-        if (values == null) {
-            values = rows.claim(variables);
-            if (values == null) {
-                session.errors.count(probe, at, ProbeError.KIND_MAP_FULL, null);
-            }
-        } else {
+        if (session.threadRows == null) {
+            MEMORY.compareAndSetReference(session, ROWS, null, new ThreadRows<ThreadValues>(BITS));
+        }
+        ThreadValues values = session.threadRows.find();
+        if (values != null) {
             values.widen(variables);
+            return values;
+        }
+        values = new ThreadValues(variables);
+        if (!session.threadRows.put(values)) {
+            session.errors.count(probe, at, ProbeError.KIND_MAP_FULL, null);
+            return null;
         }
         return values;
     }
 
     /** Returns the variables of this thread; null if it has none. */
     public static ThreadValues now(Session session) {
-        ThreadRows rows = session.threadRows;
+        ThreadRows<ThreadValues> rows = session.threadRows;
         return rows == null ? null : rows.find();
     }
 

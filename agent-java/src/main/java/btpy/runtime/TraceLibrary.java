@@ -35,8 +35,11 @@ abstract class TraceLibrary {
     /** 32 hexadecimal digits. */
     abstract String traceId(Object ids);
 
-    /** 16 hexadecimal digits. */
-    abstract String spanId(Object ids);
+    /** 16 hexadecimal digits. Brave and Datadog keep a number. */
+    String spanId(Object ids) {
+        char[] digits = new char[SPAN_ID];
+        return writeHex(ids, "spanId", digits, 0) ? new String(digits) : null;
+    }
 
     /** The flags of W3C Trace Context: bit 0 says that the trace is sampled. */
     abstract Object flags(Object ids);
@@ -50,10 +53,14 @@ abstract class TraceLibrary {
         if (fieldIndex < 0) {
             return false;
         }
-        long id = MEMORY.getLong(ids, layout.offsets[fieldIndex]);
+        writeHex(MEMORY.getLong(ids, layout.offsets[fieldIndex]), digits, from);
+        return true;
+    }
+
+    /** Writes 16 digits. */
+    static void writeHex(long id, char[] digits, int from) {
         for (int i = SPAN_ID - 1; i >= 0; i--, id >>>= 4) {
             digits[from + i] = HEX[(int) id & 15];
         }
-        return true;
     }
 }

@@ -34,7 +34,6 @@ final class Values {
     /** Reasons why an object was not opened. */
     static final int WHY_DEPTH = 0;
     static final int WHY_CYCLE = 1;
-    static final int WHY_NO_ROOM = 2;
 
     static final int NO_ROOM = -1;
     static final int NOT_SIMPLE = -2;
@@ -128,12 +127,7 @@ final class Values {
             return number(words, at, end, LONG, ((Long) o).longValue());
         }
         if (o instanceof Integer || o instanceof Short || o instanceof Byte) {
-            if (end - at < 5) {
-                return NO_ROOM;
-            }
-            put1(words, at, INT);
-            put4(words, at + 1, ((Number) o).intValue());
-            return at + 5;
+            return integer(words, at, end, INT, ((Number) o).intValue());
         }
         if (o instanceof Double || o instanceof Float) {
             return number(words, at, end, DOUBLE, Double.doubleToRawLongBits(((Number) o).doubleValue()));
@@ -142,21 +136,11 @@ final class Values {
             return tag(words, at, end, ((Boolean) o).booleanValue() ? TRUE : FALSE);
         }
         if (o instanceof Character) {
-            if (end - at < 3) {
-                return NO_ROOM;
-            }
-            put1(words, at, CHAR);
-            put2(words, at + 1, ((Character) o).charValue());
-            return at + 3;
+            return character(words, at, end, ((Character) o).charValue());
         }
         if (o instanceof Stack) {
-            if (end - at < 5) {
-                return NO_ROOM;
-            }
             session.stacks.use((Stack) o);
-            put1(words, at, STACK);
-            put4(words, at + 1, ((Stack) o).id);
-            return at + 5;
+            return integer(words, at, end, STACK, ((Stack) o).id);
         }
         if (o instanceof Class) {
             return string(((Class<?>) o).getName(), MAX_CLASS_NAME, words, at, end);
@@ -187,6 +171,24 @@ final class Values {
         put1(words, at, tag);
         put8(words, at + 1, bits);
         return at + 9;
+    }
+
+    private static int integer(long[] words, int at, int end, int tag, int value) {
+        if (end - at < 5) {
+            return NO_ROOM;
+        }
+        put1(words, at, tag);
+        put4(words, at + 1, value);
+        return at + 5;
+    }
+
+    private static int character(long[] words, int at, int end, char value) {
+        if (end - at < 3) {
+            return NO_ROOM;
+        }
+        put1(words, at, CHAR);
+        put2(words, at + 1, value);
+        return at + 3;
     }
 
     static int string(String s, int limit, long[] words, int at, int end) {
@@ -256,32 +258,22 @@ final class Values {
     }
 
     private int unopened(Object o, int at, int why) {
-        if (end - at < 1) {
+        int whyAt = header(UNOPENED, o.getClass(), System.identityHashCode(o), at);
+        if (whyAt < 0) {
             return NO_ROOM;
         }
-        put1(words, at, UNOPENED);
-        int next = string(o.getClass().getName(), MAX_CLASS_NAME, words, at + 1, end);
-        if (next < 0 || end - next < 5) {
-            return NO_ROOM;
-        }
-        put4(words, next, System.identityHashCode(o));
-        put1(words, next + 4, why);
-        return next + 5;
+        put1(words, whyAt, why);
+        return whyAt + 1;
     }
 
     private int fields(Object o, Layout layout, int at, int depth) {
-        if (end - at < 1) {
-            return NO_ROOM;
-        }
-        put1(words, at, OBJECT);
-        int next = string(o.getClass().getName(), MAX_CLASS_NAME, words, at + 1, end);
-        if (next < 0 || end - next < 6) {
-            return NO_ROOM;
-        }
-        put4(words, next, System.identityHashCode(o));
-        int countAt = next + 4;
-        next += 5;
         end--; // reserves the last byte
+        int countAt = header(OBJECT, o.getClass(), System.identityHashCode(o), at);
+        if (countAt < 0) {
+            end++;
+            return NO_ROOM;
+        }
+        int next = countAt + 1;
         int count = 0;
         boolean more = false;
         boolean[] secret = limits.redact ? limits.names.fields(layout) : null;
@@ -312,15 +304,15 @@ final class Values {
             case 'J':
                 return number(words, at, end, LONG, MEMORY.getLong(o, offset));
             case 'D':
-                return number(words, at, end, DOUBLE, Double.doubleToRawLongBits(MEMORY.getDouble(o, offset)));
+                return number(words, at, end, DOUBLE, MEMORY.getLong(o, offset));
             case 'F':
-                return number(words, at, end, DOUBLE, Double.doubleToRawLongBits(MEMORY.getFloat(o, offset)));
+                return number(words, at, end, DOUBLE, Double.doubleToRawLongBits(Float.intBitsToFloat(MEMORY.getInt(o, offset))));
             case 'Z':
                 return tag(words, at, end, MEMORY.getByte(o, offset) != 0 ? TRUE : FALSE);
             case 'I':
                 return integer(at, MEMORY.getInt(o, offset));
             case 'S':
-                return integer(at, MEMORY.getShort(o, offset));
+                return integer(at, (short) MEMORY.getChar(o, offset));
             case 'B':
                 return integer(at, MEMORY.getByte(o, offset));
             case 'C':
@@ -331,28 +323,18 @@ final class Values {
     }
 
     private int integer(int at, int value) {
-        if (end - at < 5) {
-            return NO_ROOM;
-        }
-        put1(words, at, INT);
-        put4(words, at + 1, value);
-        return at + 5;
+        return integer(words, at, end, INT, value);
     }
 
     private int character(int at, char value) {
-        if (end - at < 3) {
-            return NO_ROOM;
-        }
-        put1(words, at, CHAR);
-        put2(words, at + 1, value);
-        return at + 3;
+        return character(words, at, end, value);
     }
 
     /**
-     * Writes the tag, the class name, the length and space for the number of shown elements.
-     * @return the position of that space
+     * Writes the tag, the class name and a number, the length or the identity hash, and reserves one byte.
+     * @return the position of that byte
      */
-    private int header(int tag, Class<?> type, int length, int at) {
+    private int header(int tag, Class<?> type, int number, int at) {
         if (end - at < 1) {
             return NO_ROOM;
         }
@@ -361,7 +343,7 @@ final class Values {
         if (next < 0 || end - next < 5) {
             return NO_ROOM;
         }
-        put4(words, next, length);
+        put4(words, next, number);
         return next + 4;
     }
 
@@ -372,9 +354,13 @@ final class Values {
         if (countAt < 0) {
             return NO_ROOM;
         }
+        return elements(array, depth < 0 ? 0 : length < limits.elements ? length : limits.elements, countAt, depth);
+    }
+
+    /** Writes the number of shown elements at {@code countAt}, and these elements of an array, at most {@code limit}. */
+    private int elements(Object array, int limit, int countAt, int depth) {
         int next = countAt + 1;
         int count = 0;
-        int limit = depth < 0 ? 0 : length < limits.elements ? length : limits.elements;
         while (count < limit) {
             int valueEnd = element(array, count, next, depth);
             if (valueEnd < 0) {
@@ -451,19 +437,7 @@ final class Values {
             return NO_ROOM;
         }
         Object[] elements = new Object[depth < 0 ? 0 : size < limits.elements ? size : limits.elements];
-        int elementCount = elements.length == 0 ? 0 : Containers.elements(list, elements);
-        int next = countAt + 1;
-        int count = 0;
-        while (count < elementCount) {
-            int valueEnd = write(elements[count], next, depth);
-            if (valueEnd < 0) {
-                break;
-            }
-            next = valueEnd;
-            count++;
-        }
-        put1(words, countAt, count);
-        return next;
+        return elements(elements, elements.length == 0 ? 0 : Containers.elements(list, elements), countAt, depth);
     }
 
     private int map(Object map, Class<?> type, int size, int at, int depth) {
