@@ -59,13 +59,7 @@ def _complement(ranges: Ranges) -> Ranges:
         if low > start:
             gaps.append((start, low - 1))
         start = high + 1
-    return _without_surrogates(gaps)
-
-
-def _without_surrogates(pairs: Iterable[tuple[int, int]]) -> Ranges:
-    pieces = []
-    for low, high in pairs:
-        pieces += [(low, min(high, 0xD7FF)), (max(low, 0xE000), high)]
+    pieces = [piece for low, high in gaps for piece in ((low, min(high, 0xD7FF)), (max(low, 0xE000), high))]
     return _ranges((low, high) for low, high in pieces if low <= high)
 
 
@@ -215,7 +209,8 @@ class _Reader:
         count = max(least, 1) if most is None else most
         for number in range(count):
             if number:
-                part = self._again(start)
+                self._at = start
+                part = self._atom()
             following = _Part(result.start, part.end)
             self._free(result.end, part.start)
             if number >= least:
@@ -228,10 +223,6 @@ class _Reader:
             result = following
         self._at = end
         return result
-
-    def _again(self, start: int) -> _Part:
-        self._at = start
-        return self._atom()
 
     def _atom(self) -> _Part:
         at = self._at
@@ -356,9 +347,7 @@ def _table(nfa: _Nfa) -> str:
         [
             (class_, target)
             for low, high, target in state.edges
-            for class_ in sorted(
-                {class_of[at] for at in range(bisect_right(starts, low) - 1, bisect_right(starts, high))}
-            )
+            for class_ in sorted({class_of[at] for at in _intervals(starts, low, high)})
         ]
         for state in nfa.states
     ]
