@@ -54,14 +54,18 @@ def _summary(diagnostics: Sequence[Diagnostic]) -> str:
     return f"{span.source.name}:{line}:{column}: {first.message} [{first.code}]{remedy}{more}"
 
 
-class ScriptError(BtpyError):
-    """A script was refused; ``diagnostics`` say where and why."""
-
-    exit_status = 2
+class _Diagnosed(BtpyError):
+    """``diagnostics`` say where and why."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         super().__init__(_summary(diagnostics))
         self.diagnostics = tuple(diagnostics)
+
+
+class ScriptError(_Diagnosed):
+    """A script was refused; ``diagnostics`` say where and why."""
+
+    exit_status = 2
 
 
 class UsageError(BtpyError):
@@ -72,14 +76,10 @@ class AttachError(BtpyError):
     exit_status = 3
 
 
-class NothingMatched(BtpyError):
+class NothingMatched(_Diagnosed):
     """Probes match no code in the target; ``diagnostics`` say which and why."""
 
     exit_status = 4
-
-    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
-        super().__init__(_summary(diagnostics))
-        self.diagnostics = tuple(diagnostics)
 
 
 class TargetGone(BtpyError):
