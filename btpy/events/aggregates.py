@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
@@ -28,6 +28,7 @@ from btpy.events.sketches import REGISTER_BITS, Distinct, Examples, First, Frequ
 from btpy.model.maps import Linear, Map, MapKind, Most, Series, SeriesOperator
 
 Number = int | float
+N = TypeVar("N", bound=Number)
 
 _LONG_MIN: Final = -(1 << 63)
 _LONG_MAX: Final = (1 << 63) - 1
@@ -255,8 +256,8 @@ class Histogram:
             left.layout,
             _wrap(self.integral + other.integral),
             self.floating + other.floating,
-            _choose_long(min, self.least, other.least),
-            _choose_long(max, self.greatest, other.greatest),
+            _choose(min, self.least, other.least),
+            _choose(max, self.greatest, other.greatest),
             tuple(sorted(counts.items())),
             exemplars=newest((*self.exemplars, *other.exemplars)),
         )
@@ -651,10 +652,14 @@ def intervals(value: Aggregate | Value) -> dict[str, Interval]:
             return {"": Interval(value.value, None)}
         case Distinct():
             return {"": Interval(value.surely, None)}
-        case Stats():
-            return _of_numbers(value, value.least, value.greatest, weights)
-        case Histogram() | LinearHistogram():
-            return _of_numbers(value, value.least, value.greatest, weights)
+        case Stats() | Histogram() | LinearHistogram():
+            return {
+                "count": estimates.of_count(value.n, weights),
+                "average": estimates.of_mean(value.mean, value.n, weights),
+                "total": estimates.of_sum(value.total, value.n, weights),
+                "min": Interval(None, value.least),
+                "max": Interval(value.greatest, None),
+            }
         case TimeSeries() | Top():
             return {"count": estimates.of_count(value.n, weights)}
         case Examples():
@@ -662,18 +667,6 @@ def intervals(value: Aggregate | Value) -> dict[str, Interval]:
             return {"count": Interval(value.n, most)}
         case _:
             return {}
-
-
-def _of_numbers(
-    value: Stats | Histogram | LinearHistogram, least: Number | None, greatest: Number | None, weights: Weights
-) -> dict[str, Interval]:
-    return {
-        "count": estimates.of_count(value.n, weights),
-        "average": estimates.of_mean(value.mean, value.n, weights),
-        "total": estimates.of_sum(value.total, value.n, weights),
-        "min": Interval(None, least),
-        "max": Interval(greatest, None),
-    }
 
 
 def percentile_interval(value: Histogram | LinearHistogram, percent: float) -> Interval | None:
@@ -942,14 +935,10 @@ def _distinct(map_: Map, cells: bytes) -> Aggregate:
     if len(cells) < 8:
         raise ProtocolError(f"distinct values of @{map_.name} have no cells")
     (n,) = struct.unpack_from(">q", cells)
-    registers = _registers(_laid_out(_occupied(map_, cells[8:], size // 8), size // 8))
+    registers = struct.pack(f"<{size // 8}q", *_laid_out(_occupied(map_, cells[8:], size // 8), size // 8))
     if max(registers) > 64 - REGISTER_BITS + 1:
         raise ProtocolError(f"map @{map_.name} has a register of {max(registers)}")
     return Distinct(n, registers)
-
-
-def _registers(cells: tuple[int, ...]) -> bytes:
-    return struct.pack(f"<{len(cells)}q", *cells)
 
 
 def _sketch(map_: Map, cells: bytes, values: list[Value]) -> Aggregate:
@@ -1022,13 +1011,7 @@ def _extremes(
     )
 
 
-def _choose(pick: Callable[[Number, Number], Number], left: Number | None, right: Number | None) -> Number | None:
-    if left is None:
-        return right
-    return left if right is None else pick(left, right)
-
-
-def _choose_long(pick: Callable[[int, int], int], left: int | None, right: int | None) -> int | None:
+def _choose(pick: Callable[[N, N], N], left: N | None, right: N | None) -> N | None:
     if left is None:
         return right
     return left if right is None else pick(left, right)
