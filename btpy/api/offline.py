@@ -15,7 +15,6 @@ supertypes if the script uses them.
 from __future__ import annotations
 
 import difflib
-import os
 import zipfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -101,11 +100,8 @@ def _in_directory(path: Path) -> Iterator[FoundClass]:
 
 def _content(file: Path) -> bytes:
     """A class file in a directory. Raises OSError."""
-    directory = files.open_path(file.parent)
-    try:
+    with files.closing(files.open_path(file.parent)) as directory:
         return files.read_foreign(file.name, MAX_ENTRY_BYTES, directory=directory, follow=True)
-    finally:
-        os.close(directory)
 
 
 def _in_jar(path: Path) -> Iterator[FoundClass]:

@@ -237,11 +237,12 @@ def _hostname(directory: Path, root: Path) -> str:
 
 
 def _hostname_file(root: Path) -> str:
-    with contextlib.suppress(OSError), contextlib.ExitStack() as closing:
-        top = files.open_path(root)
-        closing.callback(os.close, top)
-        etc = os.open("etc", os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=top)
-        closing.callback(os.close, etc)
+    flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with (
+        contextlib.suppress(OSError),
+        files.closing(files.open_path(root)) as top,
+        files.closing(os.open("etc", flags, dir_fd=top)) as etc,
+    ):
         return files.read_foreign("hostname", _MAX_HOSTNAME, directory=etc).decode("ascii", "replace")
     return ""
 

@@ -14,7 +14,6 @@ import pwd
 import re
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import field
 from pathlib import Path
 
@@ -485,26 +484,23 @@ def _root(pid: int) -> Path:
 def _listens(root: Path, namespace_pid: int) -> bool:
     """Whether there is a file with the name of its attach socket."""
     try:
-        tmp = files.open_directory(root, "tmp")
+        with files.closing(files.open_directory(root, "tmp")) as tmp:
+            os.stat(f".java_pid{namespace_pid}", dir_fd=tmp, follow_symlinks=False)
     except OSError:
         return False
-    try:
-        os.stat(f".java_pid{namespace_pid}", dir_fd=tmp, follow_symlinks=False)
-    except OSError:
-        return False
-    finally:
-        os.close(tmp)
     return True
 
 
 def _counters(root: Path, uid: int, namespace_pid: int) -> perfdata.Counters:
     """The counters of a JVM; empty if it has no counters or they cannot be read."""
-    with contextlib.suppress(OSError), ExitStack() as closing:
-        tmp = files.open_directory(root, "tmp")
-        closing.callback(os.close, tmp)
-        names = os.open(f"/proc/self/fd/{tmp}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        closing.callback(os.close, names)
-        for entry in closing.enter_context(os.scandir(names)):
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    with (
+        contextlib.suppress(OSError),
+        files.closing(files.open_directory(root, "tmp")) as tmp,
+        files.closing(os.open(f"/proc/self/fd/{tmp}", flags)) as names,
+        os.scandir(names) as entries,
+    ):
+        for entry in entries:
             if entry.name.startswith(_COUNTERS) and (counters := _counters_in(tmp, entry.name, uid, namespace_pid)):
                 return counters
     return {}
@@ -514,19 +510,12 @@ def _counters_in(tmp: int, name: str, uid: int, namespace_pid: int) -> perfdata.
     """The counters in the file for this pid in one directory. A file of another user is forged, or belongs to an
     earlier process with the same pid.
     """
-    try:
-        directory = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=tmp)
-    except OSError:
-        return None
-    try:
-        if os.fstat(directory).st_uid != uid:
-            return None
-        content = files.read_foreign(str(namespace_pid), perfdata.MAX_SIZE, directory=directory, owners={uid})
-        return perfdata.parse(content)
-    except OSError:
-        return None
-    finally:
-        os.close(directory)
+    flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with contextlib.suppress(OSError), files.closing(os.open(name, flags, dir_fd=tmp)) as directory:
+        if os.fstat(directory).st_uid == uid:
+            content = files.read_foreign(str(namespace_pid), perfdata.MAX_SIZE, directory=directory, owners={uid})
+            return perfdata.parse(content)
+    return None
 
 
 def _jvm_arguments(counters: perfdata.Counters, command: Sequence[str]) -> tuple[str, ...]:
@@ -586,12 +575,9 @@ def _release_version(root: Path, home: str) -> str:
     homes = [home, home.rpartition("/")[0]] if home.endswith("/jre") else [home] if home else []
     for directory in homes:
         try:
-            top = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
+            with files.closing(files.open_path(root)) as top:
                 path = f"{directory}/release".lstrip("/")
                 text = files.read_foreign(path, _MAX_RELEASE, directory=top, in_root=True).decode("utf-8", "replace")
-            finally:
-                os.close(top)
         except (OSError, ValueError):  # ValueError: the path contains a zero byte
             continue
         match = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)

@@ -143,15 +143,12 @@ class _TargetSide:
 
     def _copy(self, name: str, source: int) -> str:
         path = self._own_directory() / name
-        copy = os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY, 0o600)
-        try:
+        flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY
+        with files.closing(os.open(path, flags, 0o600)) as copy, files.closing(source):
             while part := os.read(source, _PACKET):
                 view = memoryview(part)
                 while view:
                     view = view[os.write(copy, view) :]
-        finally:
-            os.close(copy)
-            os.close(source)
         return self._path_in_target(path)
 
     def _keep(self, name: str) -> str:
@@ -362,12 +359,9 @@ def _enter(namespace: str) -> None:
     """setns(2), which Python has since 3.12."""
     import ctypes
 
-    descriptor = os.open(namespace, os.O_RDONLY)
-    try:
+    with files.closing(os.open(namespace, os.O_RDONLY)) as descriptor:
         if ctypes.CDLL(None, use_errno=True).setns(descriptor, _CLONE_NEWNET) != 0:
             raise _Failure("network", ctypes.get_errno())
-    finally:
-        os.close(descriptor)
 
 
 def _become(uid: int, gid: int) -> None:
