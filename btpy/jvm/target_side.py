@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from btpy import files
-from btpy.jvm import procfs
+from btpy.jvm import peers, procfs
 from btpy.temporary import Temporary
 
 TYPE_CHECKING = False  # importing typing would take a tenth of the start of this process
@@ -62,7 +62,6 @@ _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.01
 _BACKLOG = 16
 _PACKET = 64 * 1024
 _TIMEVAL = struct.Struct("ll")  # struct timeval: seconds, microseconds
-_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 class _Failure(Exception):
@@ -84,7 +83,6 @@ class _TargetSide:
         self._pid = pid
         with _step("process"):
             self._process = os.pidfd_open(pid)
-        with _step("process"):
             if procfs.start_ticks(pid) != start_ticks:
                 raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
         with _step("files"):
@@ -190,8 +188,7 @@ class _TargetSide:
                 raise _Failure("busy", path=f"/tmp/{self._attach_socket}") from None
             finally:
                 os.close(file)
-            credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-            if _CREDENTIALS.unpack(credentials)[0] != self._pid:
+            if peers.process_of(connection) != self._pid:
                 raise _Failure("foreign", path=f"/tmp/{self._attach_socket}")
             return connection.detach()
 
