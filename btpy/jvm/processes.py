@@ -14,7 +14,7 @@ import pwd
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 from btpy import files
@@ -376,10 +376,7 @@ def _look(pid: int) -> JvmProcess | None:
     home = str(counters.get("java.property.java.home", "")) or _home_of(library)
     version = str(counters.get("java.property.java.version", "")) or _release_version(root, home)
     main = _main(command) or str(counters.get("sun.rt.javaCommand", "")).split(" ")[0]
-    obstacle = _obstacle(pid, uid, gid, status, library, counters, arguments, root, namespace_pid)
-    if obstacle is None and is_hidden and not counters:
-        obstacle = _out_of_sight(pid, uid, gid, status)
-    return JvmProcess(
+    process = JvmProcess(
         pid=pid,
         uid=uid,
         gid=gid,
@@ -393,52 +390,47 @@ def _look(pid: int) -> JvmProcess | None:
         start_ticks=start_ticks,
         namespace_pid=namespace_pid,
         root=root,
-        obstacle=obstacle,
+        obstacle=None,
         options=arguments,
         oom_kills=process_limits.oom_kills(pid, PROC),
         is_hidden=is_hidden,
     )
+    return replace(process, obstacle=_obstacle(process, status, library, counters))
 
 
 def _obstacle(
-    pid: int,
-    uid: int,
-    gid: int,
-    status: dict[str, str],
-    library: str,
-    counters: perfdata.Counters,
-    arguments: Sequence[str],
-    root: Path,
-    namespace_pid: int,
+    process: JvmProcess, status: dict[str, str], library: str, counters: perfdata.Counters
 ) -> AttachError | None:
     """The reason why btpy cannot attach. btpy must find it before the attach, because the attach mechanism uses a
     signal and a timeout. A JVM that does not expect SIGQUIT prints its threads, or ends.
     """
-    me = os.geteuid()
-    if me not in (0, uid):
-        return problems.someone_elses(pid, uid, _user(uid))
-    if me != 0 and os.getegid() != gid:
-        return problems.not_permitted(pid, f"it runs with group id {gid}, btpy with {os.getegid()}")
+    me, pid = os.geteuid(), process.pid
+    if me not in (0, process.uid):
+        return problems.someone_elses(pid, process.uid, process.user)
+    if me != 0 and os.getegid() != process.gid:
+        return problems.not_permitted(pid, f"it runs with group id {process.gid}, btpy with {os.getegid()}")
     if _is_stopped(status):
         return problems.stopped(pid)
-    if _LIBJ9 in library or "OpenJ9" in str(counters.get("java.property.java.vm.name", "")):
+    if _LIBJ9 in library or "OpenJ9" in process.vm_name:
         return problems.not_hotspot(pid)
-    if str(counters.get("sun.rt.jvmCapabilities", "1")).startswith("0") or _flag(arguments, "DisableAttachMechanism"):
+    if str(counters.get("sun.rt.jvmCapabilities", "1")).startswith("0") or _flag(
+        process.options, "DisableAttachMechanism"
+    ):
         return problems.attach_disabled(pid)
-    if _flag(arguments, "EnableDynamicAgentLoading") is False:
+    if _flag(process.options, "EnableDynamicAgentLoading") is False:
         return problems.agents_disabled(pid)
-    if not _listens(root, namespace_pid) and not procfs.catches(status, _SIGQUIT):
+    if not _listens(process.root, process.namespace_pid) and not procfs.catches(status, _SIGQUIT):
         return problems.does_not_listen(pid)
-    return None
+    return _out_of_sight(process) if process.is_hidden and not counters else None
 
 
-def _out_of_sight(pid: int, uid: int, gid: int, status: dict[str, str]) -> AttachError:
+def _out_of_sight(process: JvmProcess) -> AttachError:
     """The reason not to send a signal to a JVM that possibly has another /tmp. Such a JVM would print its threads."""
-    if procfs.id_map(pid) != procfs.id_map("self"):
-        return problems.other_users(pid)
+    if not process.shares_users:
+        return problems.other_users(process.pid)
     if os.geteuid() == 0 and not procfs.has_capability(procfs.status("self"), procfs.CAP_SYS_PTRACE):
-        return problems.no_ptrace(pid, _user(uid), uid)
-    return problems.more_privileged(pid)
+        return problems.no_ptrace(process.pid, process.user, process.uid)
+    return problems.more_privileged(process.pid)
 
 
 def _started_at(counters: perfdata.Counters, start_ticks: int) -> bool:
