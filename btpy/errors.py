@@ -95,7 +95,7 @@ class BudgetExceeded(BtpyError):
 
 
 class OutputError(BtpyError):
-    exit_status = 1
+    """The output cannot be written."""
 
 
 class LeftBehind(BtpyError):
@@ -103,12 +103,12 @@ class LeftBehind(BtpyError):
 
 
 class ClassFileError(BtpyError):
-    pass
+    """A class file breaks JVMS chapter 4."""
 
 
 class CompileError(BtpyError):
-    pass
+    """A checked program cannot become bytecode."""
 
 
 class ProtocolError(BtpyError):
-    pass
+    """A frame on the wire breaks docs/protocol.md."""
