@@ -350,6 +350,10 @@ class LinearHistogram:
         return int(bound) if bound.is_integer() else bound
 
 
+Window = Total | Average | Least | Greatest | Count
+"""The result of one interval of a time series."""
+
+
 @dataclass(frozen=True, slots=True)
 class TimeSeries:
     """``tseries(x, interval, windows, operator)``: the results by epoch (the number of the interval since 1970).
@@ -359,7 +363,7 @@ class TimeSeries:
     n: int
     series: Series
     epoch: int
-    windows: tuple[tuple[int, Total | Average | Least | Greatest | Count], ...]
+    windows: tuple[tuple[int, Window], ...]
     weights: Weights | None = None
 
     @property
@@ -384,9 +388,9 @@ class TimeSeries:
 
 
 def _joined_windows(
-    windows: Iterable[tuple[int, Total | Average | Least | Greatest | Count]], epoch: int, series: Series
-) -> tuple[tuple[int, Total | Average | Least | Greatest | Count], ...]:
-    result: dict[int, Total | Average | Least | Greatest | Count] = {}
+    windows: Iterable[tuple[int, Window]], epoch: int, series: Series
+) -> tuple[tuple[int, Window], ...]:
+    result: dict[int, Window] = {}
     for at, window in windows:
         if epoch - series.windows < at <= epoch:
             earlier_window = result.get(at)
@@ -692,9 +696,7 @@ def part_intervals(value: TimeSeries | Top) -> list[Interval]:
     return [_of_window(windows_of.get(epoch), value.series.operator, value.n, value.weights) for epoch in epochs]
 
 
-def _of_window(
-    window: Total | Average | Least | Greatest | Count | None, operator: SeriesOperator, n: int, weights: Weights
-) -> Interval:
+def _of_window(window: Window | None, operator: SeriesOperator, n: int, weights: Weights) -> Interval:
     match window:
         case Count():
             return estimates.of_part(window.n, n, weights)
@@ -762,7 +764,7 @@ def ranked(
 
     ``top`` limits the list, ``least`` omits smaller entries.
     """
-    entries = sorted(content.entries, key=lambda entry: _key_order(entry[0]))
+    entries = sorted(content.entries, key=lambda entry: tuple(map(_component_order, entry[0])))
     if by == "key":
         if descending:
             entries.reverse()
@@ -914,9 +916,7 @@ def _series(map_: Map, cells: bytes) -> Aggregate:
     return TimeSeries(n, series, epoch, _joined_windows(windows, epoch, series))
 
 
-def _window(
-    operator: SeriesOperator, n: int, integral: int, floating: float
-) -> Total | Average | Least | Greatest | Count:
+def _window(operator: SeriesOperator, n: int, integral: int, floating: float) -> Window:
     match operator:
         case SeriesOperator.SUM:
             return Total(n, integral, floating)
@@ -984,9 +984,7 @@ _LHIST_HEAD: Final = struct.Struct(">qdqdqd")
 _SEGMENT_CELLS: Final = 64
 _SEGMENT: Final = struct.Struct(f">{1 + _SEGMENT_CELLS}q")
 _WINDOW: Final = struct.Struct(">qqqq")
-_FIXED: Final[
-    dict[MapKind, tuple[struct.Struct, Callable[..., Count | Total | Average | Least | Greatest | Stats]]]
-] = {
+_FIXED: Final[dict[MapKind, tuple[struct.Struct, Callable[..., Window | Stats]]]] = {
     MapKind.COUNT: (struct.Struct(">q"), Count),
     MapKind.SUM: (struct.Struct(">qqd"), Total),
     MapKind.AVG: (struct.Struct(">qqd"), Average),
@@ -1046,14 +1044,10 @@ def _extreme(value: Aggregate, by: str) -> Number | None:
     return None
 
 
-def _key_order(key: Key) -> tuple[tuple[int, Number, str], ...]:
+def _component_order(component: Value) -> tuple[int, Number, str]:
     """An order over keys of any mixture of types: null, numbers by value, text, then all other keys by their printed
     form.
     """
-    return tuple(_component_order(component) for component in key)
-
-
-def _component_order(component: Value) -> tuple[int, Number, str]:
     if component is None:
         return 0, 0, ""
     if isinstance(component, float) and component != component:
