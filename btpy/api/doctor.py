@@ -190,7 +190,7 @@ class _Patient:
         is_root = os.geteuid() == 0
         step = self._obstacle(name, f"{self._process.user}; btpy runs as {'root' if is_root else 'you'}")
         process = self._process
-        if step.outcome is Outcome.PASSED and is_root and process.uid != 0 and not process.in_container:
+        if is_root and process.uid != 0 and not process.in_container:
             return replace(step, help=(f"root may do more than this needs:  sudo -u {process.user} btpy …",))
         return step
 

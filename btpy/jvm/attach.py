@@ -196,7 +196,7 @@ def attach(
         if processes.is_stopped(process):
             raise problems.stopped(process.pid) from None
         raise
-    if not result.succeeded:
+    if result.status != 0:
         if not processes.is_alive(process):
             raise problems.ended(process.pid, endings.likely_causes(process))
         raise _refusal(process.pid, result)

@@ -43,14 +43,11 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """``status``: the result of the agent's entry point, None when the JVM did not call it; ``detail``: why."""
+    """``status``: the result of the agent's entry point, 0 if it succeeded, None when the JVM did not call it;
+    ``detail``: why."""
 
     status: int | None
     detail: str
-
-    @property
-    def succeeded(self) -> bool:
-        return self.status == 0
 
 
 def request(command: str, *arguments: str, version: int = FIRST_VERSION) -> bytes:
