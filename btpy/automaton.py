@@ -38,7 +38,8 @@ class PatternError(Exception):
 
 def compile_regex(text: str) -> str:
     """The table for a regular expression without its slashes. Raises PatternError."""
-    return _table(_Reader(text).nfa())
+    reader = _Reader(text)
+    return _table(reader.states, reader.whole())
 
 
 def _ranges(pairs: Iterable[tuple[int, int]]) -> Ranges:
@@ -59,13 +60,7 @@ def _complement(ranges: Ranges) -> Ranges:
         if low > start:
             gaps.append((start, low - 1))
         start = high + 1
-    return _without_surrogates(gaps)
-
-
-def _without_surrogates(pairs: Iterable[tuple[int, int]]) -> Ranges:
-    pieces = []
-    for low, high in pairs:
-        pieces += [(low, min(high, 0xD7FF)), (max(low, 0xE000), high)]
+    pieces = [piece for low, high in gaps for piece in ((low, min(high, 0xD7FF)), (max(low, 0xE000), high))]
     return _ranges((low, high) for low, high in pieces if low <= high)
 
 
@@ -107,31 +102,25 @@ class _Part:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Nfa:
-    states: list[_State]
-    start: int
-    end: int
-
-
 class _Reader:
-    """Reads a pattern by recursive descent: alternatives, sequences, repetitions, atoms."""
+    """Reads a pattern by recursive descent: alternatives, sequences, repetitions, atoms. ``states``: the NFA so far."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._states: list[_State] = []
+        self.states: list[_State] = []
         self._ignore_case = False
         self._depth = 0
 
-    def nfa(self) -> _Nfa:
+    def whole(self) -> _Part:
+        """The part for the whole pattern."""
         if self._text.startswith("(?i)"):
             self._ignore_case = True
             self._at = 4
         result = self._alternatives()
         if self._at < len(self._text):
             raise PatternError("this `)` closes nothing", self._at, r"a bracket itself is written \)")
-        return _Nfa(self._states, result.start, result.end)
+        return result
 
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]
@@ -142,13 +131,13 @@ class _Reader:
         return char
 
     def _state(self) -> int:
-        if len(self._states) >= _MAX_PARTS:
+        if len(self.states) >= _MAX_PARTS:
             raise PatternError("this pattern repeats too much", 0, "repeat fewer times, or use * or +")
-        self._states.append(_State())
-        return len(self._states) - 1
+        self.states.append(_State())
+        return len(self.states) - 1
 
     def _free(self, start: int, end: int) -> None:
-        self._states[start].free.append(end)
+        self.states[start].free.append(end)
 
     def _empty(self) -> _Part:
         state = self._state()
@@ -215,7 +204,8 @@ class _Reader:
         count = max(least, 1) if most is None else most
         for number in range(count):
             if number:
-                part = self._again(start)
+                self._at = start
+                part = self._atom()
             following = _Part(result.start, part.end)
             self._free(result.end, part.start)
             if number >= least:
@@ -228,10 +218,6 @@ class _Reader:
             result = following
         self._at = end
         return result
-
-    def _again(self, start: int) -> _Part:
-        self._at = start
-        return self._atom()
 
     def _atom(self) -> _Part:
         at = self._at
@@ -327,7 +313,7 @@ class _Reader:
         part = _Part(self._state(), self._state())
         for low, high in ranges:
             if low <= 0xFFFF:
-                self._states[part.start].edges.append((low, min(high, 0xFFFF), part.end))
+                self.states[part.start].edges.append((low, min(high, 0xFFFF), part.end))
             if high > 0xFFFF:
                 self._astral(part, max(low, 0x10000), high)
         return part
@@ -346,24 +332,22 @@ class _Reader:
             if until < above:
                 continue
             middle = self._state()
-            self._states[part.start].edges.append((0xD800 + above, 0xD800 + until, middle))
-            self._states[middle].edges.append((0xDC00 + lowest, 0xDC00 + highest, part.end))
+            self.states[part.start].edges.append((0xD800 + above, 0xD800 + until, middle))
+            self.states[middle].edges.append((0xDC00 + lowest, 0xDC00 + highest, part.end))
 
 
-def _table(nfa: _Nfa) -> str:
+def _table(nfa: list[_State], whole: _Part) -> str:
     starts, class_of, classes = _alphabet(nfa)
     steps: list[list[tuple[int, int]]] = [  # class and target for each NFA state
         [
             (class_, target)
             for low, high, target in state.edges
-            for class_ in sorted(
-                {class_of[at] for at in range(bisect_right(starts, low) - 1, bisect_right(starts, high))}
-            )
+            for class_ in sorted({class_of[at] for at in _intervals(starts, low, high)})
         ]
-        for state in nfa.states
+        for state in nfa
     ]
     dead: frozenset[int] = frozenset()
-    start = _closure(nfa, {nfa.start})
+    start = _closure(nfa, {whole.start})
     ids = {dead: 0, start: 1}
     order = [dead, start]
     rows: list[list[int]] = [[0] * classes]
@@ -387,17 +371,17 @@ def _table(nfa: _Nfa) -> str:
     numbers = [len(starts), classes, len(order)]
     for first, its_class in zip(starts, class_of, strict=True):
         numbers += [first, its_class]
-    numbers += [int(nfa.end in states) for states in order]
+    numbers += [int(whole.end in states) for states in order]
     for row in rows:
         numbers += row
     return "".join(map(chr, numbers))
 
 
-def _alphabet(nfa: _Nfa) -> tuple[list[int], list[int], int]:
+def _alphabet(nfa: list[_State]) -> tuple[list[int], list[int], int]:
     """Intervals of UTF-16 units that all edges treat equally: their first units, their classes, and the number of
     classes.
     """
-    edges = [(low, high, state, target) for state, node in enumerate(nfa.states) for low, high, target in node.edges]
+    edges = [(low, high, state, target) for state, node in enumerate(nfa) for low, high, target in node.edges]
     starts = sorted({0, *(low for low, *_ in edges), *(high + 1 for _, high, *_ in edges if high < 0xFFFF)})
     leading: list[set[tuple[int, int]]] = [set() for _ in starts]
     for low, high, state, target in edges:
@@ -413,12 +397,12 @@ def _intervals(starts: list[int], low: int, high: int) -> range:
     return range(bisect_right(starts, low) - 1, bisect_right(starts, high))
 
 
-def _closure(nfa: _Nfa, states: Iterable[int]) -> frozenset[int]:
+def _closure(nfa: list[_State], states: Iterable[int]) -> frozenset[int]:
     """The states, and all states that can be reached from them without a character."""
     reached = set(states)
     stack = list(reached)
     while stack:
-        for target in nfa.states[stack.pop()].free:
+        for target in nfa[stack.pop()].free:
             if target not in reached:
                 reached.add(target)
                 stack.append(target)

@@ -15,6 +15,7 @@ A program that the user names (the application of ``btpy run``, the editor) is s
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import subprocess
@@ -155,7 +156,9 @@ def _directories() -> list[str]:
     searched there, unless btpy itself is there.
     """
     ours = str(Path(__file__).absolute().parents[1])
-    own_directories = {"", os.getcwd()} - {ours} if _has_directory() else {""}
+    own_directories = {""}
+    with contextlib.suppress(OSError):  # the working directory no longer exists
+        own_directories = {"", os.getcwd()} - {ours}
     path = [entry for entry in sys.path if entry not in own_directories and os.path.isabs(entry)]
     directories: dict[str, None] = {}
     for name in _PACKAGES:
@@ -163,12 +166,3 @@ def _directories() -> list[str]:
         if specification is not None and specification.origin is not None:
             directories[str(Path(specification.origin).parents[1])] = None
     return [*directories, ours]
-
-
-def _has_directory() -> bool:
-    """Whether the working directory still exists."""
-    try:
-        os.getcwd()
-    except OSError:
-        return False
-    return True

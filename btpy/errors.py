@@ -54,14 +54,18 @@ def _summary(diagnostics: Sequence[Diagnostic]) -> str:
     return f"{span.source.name}:{line}:{column}: {first.message} [{first.code}]{remedy}{more}"
 
 
-class ScriptError(BtpyError):
-    """A script was refused; ``diagnostics`` say where and why."""
-
-    exit_status = 2
+class _Diagnosed(BtpyError):
+    """``diagnostics`` say where and why."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         super().__init__(_summary(diagnostics))
         self.diagnostics = tuple(diagnostics)
+
+
+class ScriptError(_Diagnosed):
+    """A script was refused; ``diagnostics`` say where and why."""
+
+    exit_status = 2
 
 
 class UsageError(BtpyError):
@@ -72,14 +76,10 @@ class AttachError(BtpyError):
     exit_status = 3
 
 
-class NothingMatched(BtpyError):
+class NothingMatched(_Diagnosed):
     """Probes match no code in the target; ``diagnostics`` say which and why."""
 
     exit_status = 4
-
-    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
-        super().__init__(_summary(diagnostics))
-        self.diagnostics = tuple(diagnostics)
 
 
 class TargetGone(BtpyError):
@@ -95,7 +95,7 @@ class BudgetExceeded(BtpyError):
 
 
 class OutputError(BtpyError):
-    exit_status = 1
+    """The output cannot be written."""
 
 
 class LeftBehind(BtpyError):
@@ -103,12 +103,12 @@ class LeftBehind(BtpyError):
 
 
 class ClassFileError(BtpyError):
-    pass
+    """A class file breaks JVMS chapter 4."""
 
 
 class CompileError(BtpyError):
-    pass
+    """A checked program cannot become bytecode."""
 
 
 class ProtocolError(BtpyError):
-    pass
+    """A frame on the wire breaks docs/protocol.md."""

@@ -19,7 +19,7 @@ import grp
 import os
 import pwd
 import stat
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from btpy.errors import UsageError
@@ -64,8 +64,7 @@ def open_trusted(path: str | Path, *, named: bool = False) -> BinaryIO:
     """
     path = Path(path)
     owners = trusted_owners()
-    parent = os.open(path.parent, _PATH_OF_DIRECTORY)
-    try:
+    with closing(os.open(path.parent, _PATH_OF_DIRECTORY)) as parent:
         descriptor = os.open(path.name or ".", _READ, dir_fd=parent)
         try:
             about = os.fstat(descriptor)
@@ -82,19 +81,14 @@ def open_trusted(path: str | Path, *, named: bool = False) -> BinaryIO:
         except BaseException:
             os.close(descriptor)
             raise
-    finally:
-        os.close(parent)
 
 
 def require_trusted(path: Path, *, named: bool = False) -> None:
     """Like :func:`open_trusted`, for a file or a directory that the caller opens in another way."""
-    descriptor = os.open(path, _PATH | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
+    with closing(os.open(path, _PATH | os.O_NONBLOCK | os.O_CLOEXEC)) as descriptor:
         about = os.fstat(descriptor)
         owners = trusted_owners() | ({about.st_uid} if named and os.geteuid() != 0 else frozenset())
         _require_trust(path, path, descriptor, about, owners)
-    finally:
-        os.close(descriptor)
 
 
 def objection(about: os.stat_result, owners: Collection[int], *, has_acl: bool = False) -> str:
@@ -178,7 +172,7 @@ def read_foreign(
     else:
         flags = _PATH | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
         place = os.open(name, flags, dir_fd=directory)
-    try:
+    with closing(place):
         about = os.fstat(place)
         if not stat.S_ISREG(about.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", name)
@@ -186,14 +180,19 @@ def read_foreign(
             raise PermissionError(errno.EPERM, "it belongs to another user", name)
         # Opens the same file for reading, because the checks have found it harmless.
         descriptor = os.open(f"/proc/self/fd/{place}", _READ) if _PATH != os.O_RDONLY else os.dup(place)
-    finally:
-        os.close(place)
-    try:
+    with closing(descriptor):
         parts = []
         while limit > 0 and (part := os.read(descriptor, limit)):
             parts.append(part)
             limit -= len(part)
         return b"".join(parts)
+
+
+@contextlib.contextmanager
+def closing(descriptor: int) -> Iterator[int]:
+    """A context that closes the descriptor at its end."""
+    try:
+        yield descriptor
     finally:
         os.close(descriptor)
 
@@ -207,12 +206,9 @@ def create_below(directory: int, path: str, mode: int) -> BinaryIO:
     """Opens an empty file for writing, below an open directory, and creates missing directories of its path. Follows no
     symbolic link in the path, or in place of the file. Raises OSError."""
     *parents, name = path.split("/")
-    below = directory_below(directory, parents)
-    try:
+    with closing(directory_below(directory, parents)) as below:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         return os.fdopen(os.open(name, flags, mode, dir_fd=below), "wb")
-    finally:
-        os.close(below)
 
 
 def directory_below(directory: int, parts: Sequence[str], mode: int = 0o777) -> int:
@@ -234,13 +230,10 @@ def directory_below(directory: int, parts: Sequence[str], mode: int = 0o777) -> 
 def open_directory(root: Path, name: str) -> int:
     """A descriptor of a directory in the root directory of a process, to be used only in paths. Symbolic links are
     resolved as that process resolves them, never in the root directory of this process. Raises OSError."""
-    top = os.open(root, _PATH_OF_DIRECTORY)
-    try:
+    with closing(os.open(root, _PATH_OF_DIRECTORY)) as top:
         if stat.S_ISLNK(os.stat(name, dir_fd=top, follow_symlinks=False).st_mode):
             return _open_in_root(top, name, _PATH_OF_DIRECTORY)
         return os.open(name, _PATH_OF_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
-    finally:
-        os.close(top)
 
 
 _OPENAT2 = 437

@@ -18,9 +18,8 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 
 SHORT = 0.0005
 """Seconds, a tenth of the default. The cost of the more frequent switches is too small to measure."""
@@ -28,42 +27,34 @@ SHORT = 0.0005
 _FEW = 100_000
 
 
-class _Shared:
-    """A context manager that any thread may enter. ``change`` runs when the first user enters; the function that it
-    returns runs when the last user leaves."""
+_pause_lock = threading.Lock()
+_pauses = 0
+"""The number of present users of :func:`gc_paused`."""
 
-    def __init__(self, change: Callable[[], Callable[[], None]]) -> None:
-        self._change = change
-        self._lock = threading.Lock()
-        self._users = 0
-        self._restore: Callable[[], None]
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._users:
-                self._restore = self._change()
-            self._users += 1
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        with self._lock:
-            self._users -= 1
-            if not self._users:
-                self._restore()
+_was_enabled = False
+"""Whether the garbage collector was enabled before the first of these users."""
 
 
-def gc_paused() -> _Shared:
+@contextmanager
+def gc_paused() -> Iterator[None]:
     """No thread runs the garbage collector until the last user has left; then its earlier setting is restored."""
-    return _gc_paused
+    global _pauses, _was_enabled
+    with _pause_lock:
+        if not _pauses:
+            _was_enabled = gc.isenabled()
+            gc.disable()
+        _pauses += 1
+    try:
+        yield
+    finally:
+        with _pause_lock:
+            _pauses -= 1
+            if not _pauses:
+                (_resume if _was_enabled else gc.disable)()
 
 
 _most_objects = 0
 """The number of objects beyond which the next resumption runs a full collection; 0: none have been counted yet."""
-
-
-def _pause() -> Callable[[], None]:
-    was_enabled = gc.isenabled()
-    gc.disable()
-    return _resume if was_enabled else gc.disable
 
 
 def _resume() -> None:
@@ -85,8 +76,6 @@ def _age_objects() -> int:
     gc.unfreeze()
     return objects
 
-
-_gc_paused = _Shared(_pause)
 
 _interval_lock = threading.Lock()
 _intervals: list[float] = []

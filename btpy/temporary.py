@@ -16,7 +16,6 @@ from pathlib import Path
 
 _PREFIX = "btpy-"
 _LOCK = "lock"
-_TRIES = 100
 
 
 class Temporary:
@@ -45,15 +44,8 @@ def _created(parent: Path | None) -> Path:
         import tempfile
 
         parent = Path(tempfile.gettempdir())
-    for tried in range(_TRIES):
-        path = parent / f"{_PREFIX}{os.urandom(6).hex()}"
-        try:
-            path.mkdir(0o700)
-        except FileExistsError:
-            if tried == _TRIES - 1:
-                raise
-        else:
-            break
+    path = parent / f"{_PREFIX}{os.urandom(6).hex()}"  # a name that nobody can guess or already has
+    path.mkdir(0o700)
     return path
 
 

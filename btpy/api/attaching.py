@@ -9,14 +9,3 @@ from btpy.jvm.launch import attach_home
 from btpy.jvm.launching import Launching
 from btpy.jvm.procfs import started_ns
 from btpy.model.attach_method import AttachMethod
-
-__all__ = [
-    "AttachMethod",
-    "Connecting",
-    "Launching",
-    "agent_build",
-    "attach_home",
-    "died_of",
-    "prepare",
-    "started_ns",
-]

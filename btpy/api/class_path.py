@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from btpy.api.offline import Classes
+from btpy.api.offline import Classes, supertypes
 from btpy.classfile.reader import ClassFile
 from btpy.engine.matching import Inventory, MatchedClass, Matching, doubtful, looked_at, other_lines, why_missing
 from btpy.errors import ClassFileError
@@ -32,9 +32,7 @@ class ClassPath:
                 file = ClassFile.parse(class_file.read())
             except ClassFileError:
                 continue
-            name = file.name.replace("/", ".")
-            superclass = (file.super_name or "").replace("/", ".")
-            interfaces = tuple(interface.replace("/", ".") for interface in file.interfaces)
+            name, superclass, interfaces = supertypes(file)
             number = len(self.classes) + 1
             loaded_class = LoadedClass(
                 number,
@@ -70,12 +68,9 @@ class ClassPath:
                 ancestors = self.hierarchy.ancestors(loaded_class.name)
                 planned_class = planner.plan_class(file, in_jdk=False, ancestors=ancestors)
                 classes.append(MatchedClass(loaded_class, file, planned_class))
-        problems = dict.fromkeys(
-            problem for matched_class in classes if matched_class.planned for problem in matched_class.planned.problems
-        )
-        refusals = tuple(
-            refusal for matched_class in classes if matched_class.planned for refusal in matched_class.planned.refusals
-        )
+        planned_classes = [planned_class for _, planned_class in looked_at(classes)]
+        problems = dict.fromkeys(problem for planned_class in planned_classes for problem in planned_class.problems)
+        refusals = tuple(refusal for planned_class in planned_classes for refusal in planned_class.refusals)
         matching = Matching(len(classes), tuple(classes), refusals, tuple(problems), {})
         inventory = Inventory(
             facts=TargetFacts(len(classes), 1, 0, LOADER),

@@ -28,7 +28,6 @@ from btpy.events.items import Records
 from btpy.jvm import attach, endings, launch, problems, processes
 from btpy.jvm.connecting import Connecting
 from btpy.jvm.delegate import Delegate
-from btpy.jvm.jcmd import PATIENCE
 from btpy.jvm.metaspace import megabytes
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.check.checker import check_source
@@ -191,7 +190,7 @@ class _Patient:
         is_root = os.geteuid() == 0
         step = self._obstacle(name, f"{self._process.user}; btpy runs as {'root' if is_root else 'you'}")
         process = self._process
-        if step.outcome is Outcome.PASSED and is_root and process.uid != 0 and not process.in_container:
+        if is_root and process.uid != 0 and not process.in_container:
             return replace(step, help=(f"root may do more than this needs:  sudo -u {process.user} btpy …",))
         return step
 
@@ -236,14 +235,10 @@ class _Patient:
             return Step(name, Outcome.PASSED, f"/tmp/.java_pid{self._process.namespace_pid} there answers")
         path = Path("/tmp") / f".java_pid{self._process.pid}"
         try:
-            with socket.socket(socket.AF_UNIX) as asking:
-                asking.settimeout(PATIENCE)
-                asking.connect(str(path))
+            if attach.remove_stale_socket(self._process):
+                return Step(name, Outcome.PASSED, f"{path} was left by a JVM that was killed, and is removed")
         except FileNotFoundError:
             return Step(name, Outcome.PASSED, f"none yet: the JVM opens {path} when asked to")
-        except ConnectionRefusedError:
-            attach.remove_stale_socket(self._process)
-            return Step(name, Outcome.PASSED, f"{path} was left by a JVM that was killed, and is removed")
         except OSError as error:
             raise problems.not_permitted(self._process.pid, f"{path}: {_reason(error)}") from None
         self._listens = True
@@ -257,32 +252,22 @@ class _Patient:
             with Delegate(self._process) as delegate:
                 delegate.room(_ROOM)
             return Step(name, Outcome.PASSED, f"its /tmp can be written by {self._process.user}")
-        parent = Path("/tmp")
-        directory = None
+        parent, has_socket = Path("/tmp"), False
         try:
             directory = Temporary(parent)
-            with socket.socket(socket.AF_UNIX) as trying:
-                trying.bind(str(directory.path / "socket"))
-        except OSError as error:
-            if not self._listens:
-                raise _no_room(parent, error) from None
-            problem = _no_room(parent, error)
-            return Step(name, Outcome.WARNING, f"{problem}; the attach socket already exists", problem.help)
-        else:
-            return self._room_for_files(name, directory.path)
-        finally:
-            if directory is not None:
+            try:
+                with socket.socket(socket.AF_UNIX) as trying:
+                    trying.bind(str(directory.path / "socket"))
+                has_socket = True
+                (directory.path / "room").write_bytes(bytes(_ROOM))
+            finally:
                 directory.remove()
-
-    def _room_for_files(self, name: str, directory: Path) -> Step:
-        parent = directory.parent
-        try:
-            (directory / "room").write_bytes(bytes(_ROOM))
         except OSError as error:
             problem = _no_room(parent, error)
-            if attach.needs_copy(self._process):
+            if attach.needs_copy(self._process) if has_socket else not self._listens:
                 raise problem from None
-            return Step(name, Outcome.WARNING, f"{problem}; a socket can be made there", problem.help)
+            detail = "a socket can be made there" if has_socket else "the attach socket already exists"
+            return Step(name, Outcome.WARNING, f"{problem}; {detail}", problem.help)
         return Step(name, Outcome.PASSED, f"{parent} can be written")
 
     def _own_java(self, name: str) -> Step:
@@ -318,18 +303,21 @@ class _Patient:
         if process.has_agent:
             return Step(name, Outcome.PASSED, "enough: the agent was loaded before")
         attach.wake(process)
-        spaces = [f"{megabytes(space.left)} of {space.name}" for space in attach.require_metaspace(process)]
+        with attach.asking(process) as ask:
+            spaces = [f"{megabytes(space.left)} of {space.name}" for space in attach.require_metaspace(process, ask)]
         detail = f"left: {', '.join(spaces)}" if spaces else "this JVM does not report its free space"
         return Step(name, Outcome.PASSED, detail)
 
     def _heap(self, name: str) -> Step:
-        heap = attach.require_heap(self._process)
+        with attach.asking(self._process) as ask:
+            heap = attach.require_heap(self._process, ask)
         if heap is None:
             return Step(name, Outcome.PASSED, "this JVM does not report its free space")
         return Step(name, Outcome.PASSED, f"at least {megabytes(heap.free)} free, of {megabytes(heap.most)}")
 
     def _limits(self, name: str) -> Step:
-        limits = attach.require_limits(self._process)
+        with attach.asking(self._process) as ask:
+            limits = attach.require_limits(self._process, ask)
         limit_texts = [f"{limit.shown(limit.left)} of {limit.name} ({limit.set_by})" for limit in limits]
         return Step(name, Outcome.PASSED, f"left: {', '.join(limit_texts)}" if limit_texts else "none is set")
 

@@ -7,13 +7,3 @@ from btpy.lang.link.excerpt import excerpt, joined
 from btpy.lang.link.excerpt import settled as with_arguments
 from btpy.lang.syntax.parser import is_complete, unclosed
 from btpy.lang.syntax.scanner import leading_comment
-
-__all__ = [
-    "excerpt",
-    "format_source",
-    "is_complete",
-    "joined",
-    "leading_comment",
-    "unclosed",
-    "with_arguments",
-]

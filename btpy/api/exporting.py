@@ -6,6 +6,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -119,7 +120,6 @@ class _Source:
         self._otlp = otlp
         self._outline = session.context.outline
         self._reader = session.items()
-        self._writer: OtlpWriter | None = None
 
     @property
     def missed(self) -> int:
@@ -150,7 +150,7 @@ class _Source:
             contents = self._maps()
         except TargetGone:  # the maps of the last reading stay
             contents = []
-        self._written_by().read(contents, self.session.figures.accounts.values(), at_end=True)
+        self._writer.read(contents, self.session.figures.accounts.values(), at_end=True)
 
     def _maps(self) -> list[MapContent]:
         return [view.content for view in self.session.snapshot().values()]
@@ -158,15 +158,14 @@ class _Source:
     def _read(self, contents: Sequence[MapContent]) -> None:
         """Maps that the script flushes are left out until the end: each flush sends their samples."""
         flushed = self._outline.flushed_maps
-        self._written_by().read(
+        self._writer.read(
             [content for content in contents if content.map.id not in flushed], self.session.figures.accounts.values()
         )
 
-    def _written_by(self) -> OtlpWriter:
-        if self._writer is None:
-            origin = origin_of(self.session.target, redact=self._outline.redact)
-            self._writer = self._otlp.writer(self.session.context, origin)
-        return self._writer
+    @cached_property
+    def _writer(self) -> OtlpWriter:
+        origin = origin_of(self.session.target, redact=self._outline.redact)
+        return self._otlp.writer(self.session.context, origin)
 
     def _take(self, items: Sequence[Record | Item]) -> None:
         records: list[Record] = []
@@ -174,13 +173,13 @@ class _Source:
             if isinstance(item, Record):
                 records.append(item)
             else:
-                self._written_by().records(records)  # before what came after them
+                self._writer.records(records)  # before what came after them
                 records = []
                 self._take_other(item)
-        self._written_by().records(records)
+        self._writer.records(records)
 
     def _take_other(self, item: Item) -> None:
-        writer = self._written_by()
+        writer = self._writer
         if isinstance(item, PrintedMaps):
             template = self._outline.templates[item.template]
             if template.kind is TemplateKind.TABLE:

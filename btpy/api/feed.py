@@ -34,28 +34,12 @@ class Reader(Generic[T]):
         Raises the error that ended the feed, once the reader has taken all earlier items.
         """
         with self._feed.changed:
-            while not self._waiting:
-                if self._feed.ended:
-                    self._end()
-                    return None
-                seconds = None if deadline is None else deadline - time.monotonic()
-                if seconds is not None and seconds <= 0:
-                    return None
-                self._feed.changed.wait(seconds)
-            return self._waiting.popleft()
+            return self._waiting.popleft() if self._has_item(deadline) else None
 
     def take_all(self, deadline: float) -> list[T]:
         """All waiting items, as soon as an item waits. Empty at ``deadline`` and at the end. Raises as :meth:`take`."""
         with self._feed.changed:
-            while not self._waiting:
-                if self._feed.ended:
-                    self._end()
-                    return []
-                seconds = deadline - time.monotonic()
-                if seconds <= 0:
-                    return []
-                self._feed.changed.wait(seconds)
-            batch = list(self._waiting)
+            batch = list(self._waiting) if self._has_item(deadline) else []
             self._waiting.clear()
             return batch
 
@@ -86,6 +70,18 @@ class Reader(Generic[T]):
         with self._feed.changed:
             self._feed.leave(self)
             self._waiting.clear()
+
+    def _has_item(self, deadline: float | None) -> bool:
+        """Waits for an item. False at ``deadline`` and at the end. Raises as :meth:`take`."""
+        while not self._waiting:
+            if self._feed.ended:
+                self._end()
+                return False
+            seconds = None if deadline is None else deadline - time.monotonic()
+            if seconds is not None and seconds <= 0:
+                return False
+            self._feed.changed.wait(seconds)
+        return True
 
     def _end(self) -> None:
         if self._feed.failure is not None:

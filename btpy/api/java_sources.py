@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -85,11 +84,8 @@ def _places(location: str, session: Session) -> Iterator[Path]:
 
 def _in_directory(place: Path, file: str) -> str | None:
     try:
-        directory = files.open_path(place)
-        try:
+        with files.closing(files.open_path(place)) as directory:
             text = files.read_foreign(file, _MOST_BYTES + 1, directory=directory, follow=True)
-        finally:
-            os.close(directory)
     except OSError:
         return None
     return text.decode("utf-8", "replace") if len(text) <= _MOST_BYTES else None

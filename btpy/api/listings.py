@@ -4,13 +4,3 @@ from __future__ import annotations
 
 from btpy.plan.listing import ListedMethod, ListedProbe, takes_every_method
 from btpy.plan.plan import ALLOWED_BY, Refusal, RefusalReason, failure_reason
-
-__all__ = [
-    "ALLOWED_BY",
-    "ListedMethod",
-    "ListedProbe",
-    "Refusal",
-    "RefusalReason",
-    "failure_reason",
-    "takes_every_method",
-]

@@ -169,7 +169,8 @@ class MapView(Mapping[Any, Any]):
         return f"<{self.name} {self._entries!r}>"
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        style = Style()
+        return "\n".join(MapText(ValueText(self._stacks, style), style).lines(self.content, TableOptions()))
 
     def _repr_html_(self) -> str:
         if self.content.map.kind in (MapKind.HIST, MapKind.PCTL, MapKind.LHIST):
@@ -216,10 +217,6 @@ class MapView(Mapping[Any, Any]):
         Raises UsageError when polars is not installed.
         """
         return _installed("polars").DataFrame(self.rows(), infer_schema_length=None, strict=False)
-
-    def _lines(self) -> list[str]:
-        style = Style()
-        return MapText(ValueText(self._stacks, style), style).lines(self.content, TableOptions())
 
     def _key(self, key: Key) -> Any:
         components = tuple(self._component(component) for component in key)

@@ -15,7 +15,6 @@ supertypes if the script uses them.
 from __future__ import annotations
 
 import difflib
-import os
 import zipfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -101,11 +100,8 @@ def _in_directory(path: Path) -> Iterator[FoundClass]:
 
 def _content(file: Path) -> bytes:
     """A class file in a directory. Raises OSError."""
-    directory = files.open_path(file.parent)
-    try:
+    with files.closing(files.open_path(file.parent)) as directory:
         return files.read_foreign(file.name, MAX_ENTRY_BYTES, directory=directory, follow=True)
-    finally:
-        os.close(directory)
 
 
 def _in_jar(path: Path) -> Iterator[FoundClass]:
@@ -215,14 +211,20 @@ class OfflineWeaver:
         )
 
 
-def _supertypes(class_file: FoundClass) -> tuple[str, str, list[str]] | None:
-    """Name, superclass and interfaces; None if it is not a class file, which is reported when the class is woven."""
+def _supertypes(class_file: FoundClass) -> tuple[str, str, tuple[str, ...]] | None:
+    """None if it is not a class file, which is reported when the class is woven."""
     try:
-        file = ClassFile.parse(class_file.read())
+        return supertypes(ClassFile.parse(class_file.read()))
     except ClassFileError:
         return None
-    interfaces = [name.replace("/", ".") for name in file.interfaces]
-    return file.name.replace("/", "."), (file.super_name or "").replace("/", "."), interfaces
+
+
+def supertypes(file: ClassFile) -> tuple[str, str, tuple[str, ...]]:
+    """The binary names of the class, its superclass (empty for Object) and its interfaces."""
+    name, superclass, *interfaces = (
+        name.replace("/", ".") for name in (file.name, file.super_name or "", *file.interfaces)
+    )
+    return name, superclass, tuple(interfaces)
 
 
 def once(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

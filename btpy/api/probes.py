@@ -85,13 +85,10 @@ class Probe:
         self._session = session
         self._switches = switches
         self._figures = figures
-        self._checked = checked
-        self._sampling = _spelled(checked.sampling)
-        self._limit = checked.limit
         self.number = number
-        self.ids: tuple[int, ...] = (checked.id,)
-        self.enabled = enabled
+        self.ids: tuple[int, ...] = ()
         self.removed = False
+        self.become(checked, enabled=enabled)
 
     @property
     def id(self) -> int:
@@ -217,7 +214,7 @@ class Probe:
         return f"<Probe {self.number} {self.name} {self.where} {self.state}>"
 
     def become(self, checked: program.Probe, *, enabled: bool) -> None:
-        """Called when a new version has replaced it."""
+        """Called with its first version, and when a new version has replaced it."""
         self._checked = checked
         self.enabled = enabled
         self._sampling = _spelled(checked.sampling)

@@ -16,25 +16,3 @@ from btpy.lang.program import Program
 from btpy.lang.transfer import program_from_json, scripts_to_json
 from btpy.plan.diagnose import together
 from btpy.plan.knowledge import Knowledge
-
-__all__ = [
-    "NOTHING_KNOWN",
-    "CheckedProbe",
-    "Classes",
-    "Knowledge",
-    "Program",
-    "check_source",
-    "described",
-    "emptied_maps",
-    "expand_source",
-    "filled_maps",
-    "outline_of",
-    "parameters",
-    "placeholders",
-    "program_from_json",
-    "resampled",
-    "scripts_to_json",
-    "settled",
-    "split",
-    "together",
-]

@@ -8,18 +8,3 @@ from btpy.lang.edit.reference import entries, examples, page
 from btpy.lang.edit.vocabulary import VOCABULARY
 from btpy.lang.manual import manual
 from btpy.lang.syntax.nodes import location_of_point
-
-__all__ = [
-    "MAX_STATEMENTS",
-    "ORDERS",
-    "PRINT_MAP_OPTIONS",
-    "UNITS",
-    "VOCABULARY",
-    "entries",
-    "examples",
-    "location_of_point",
-    "manual",
-    "page",
-    "refused_methods",
-    "safe_methods",
-]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
-from btpy.lang.program import Probe, Program
+from btpy.lang.program import Program
 from btpy.lang.syntax.nodes import Tree
 from btpy.lang.syntax.parser import parse
 from btpy.model.sampling import NO_LIMIT
@@ -19,16 +19,12 @@ def parsed(source: Source) -> Iterator[str]:
 
 
 def linked(program: Program) -> Iterator[str]:
-    """The probes of the script, each with its functions, in one flat script."""
+    """The probes of the script, each with the functions that it calls, in one flat script: with constants where the
+    script has parameters."""
     for probe in program.own:
-        yield from _linked_lines(probe)
-
-
-def _linked_lines(probe: Probe) -> Iterator[str]:
-    """A probe and the functions that it calls, with constants where the script has parameters."""
-    yield f"{probe.id} {probe.name}"
-    for tree in (probe.tree, *probe.calls):
-        yield from _tree_lines(tree, indent=1)
+        yield f"{probe.id} {probe.name}"
+        for tree in (probe.tree, *probe.calls):
+            yield from _tree_lines(tree, indent=1)
 
 
 def checked(program: Program) -> Iterator[str]:

@@ -63,13 +63,9 @@ class SourceJar:
         return _flag(self.main, "Multi-Release")
 
     @property
-    def is_sealed(self) -> bool:
-        return _flag(self.main, "Sealed") or any(_flag(section, "Sealed") for section in self.sections.values())
-
-    @property
     def is_whole(self) -> bool:
         """Whether the output needs the whole jar, and not only its woven classes."""
-        return self.is_signed or self.is_sealed
+        return self.is_signed or any(_flag(section, "Sealed") for section in (self.main, *self.sections.values()))
 
     def companions(self, woven: Collection[str]) -> Iterator[tuple[str, Iterator[bytes]]]:
         """The entries of the output that are not ``woven``, in pieces. The caller must use a piece before it takes the

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
@@ -28,6 +28,7 @@ from btpy.events.sketches import REGISTER_BITS, Distinct, Examples, First, Frequ
 from btpy.model.maps import Linear, Map, MapKind, Most, Series, SeriesOperator
 
 Number = int | float
+N = TypeVar("N", bound=Number)
 
 _LONG_MIN: Final = -(1 << 63)
 _LONG_MAX: Final = (1 << 63) - 1
@@ -255,8 +256,8 @@ class Histogram:
             left.layout,
             _wrap(self.integral + other.integral),
             self.floating + other.floating,
-            _choose_long(min, self.least, other.least),
-            _choose_long(max, self.greatest, other.greatest),
+            _choose(min, self.least, other.least),
+            _choose(max, self.greatest, other.greatest),
             tuple(sorted(counts.items())),
             exemplars=newest((*self.exemplars, *other.exemplars)),
         )
@@ -349,6 +350,10 @@ class LinearHistogram:
         return int(bound) if bound.is_integer() else bound
 
 
+Window = Total | Average | Least | Greatest | Count
+"""The result of one interval of a time series."""
+
+
 @dataclass(frozen=True, slots=True)
 class TimeSeries:
     """``tseries(x, interval, windows, operator)``: the results by epoch (the number of the interval since 1970).
@@ -358,7 +363,7 @@ class TimeSeries:
     n: int
     series: Series
     epoch: int
-    windows: tuple[tuple[int, Total | Average | Least | Greatest | Count], ...]
+    windows: tuple[tuple[int, Window], ...]
     weights: Weights | None = None
 
     @property
@@ -383,9 +388,9 @@ class TimeSeries:
 
 
 def _joined_windows(
-    windows: Iterable[tuple[int, Total | Average | Least | Greatest | Count]], epoch: int, series: Series
-) -> tuple[tuple[int, Total | Average | Least | Greatest | Count], ...]:
-    result: dict[int, Total | Average | Least | Greatest | Count] = {}
+    windows: Iterable[tuple[int, Window]], epoch: int, series: Series
+) -> tuple[tuple[int, Window], ...]:
+    result: dict[int, Window] = {}
     for at, window in windows:
         if epoch - series.windows < at <= epoch:
             earlier_window = result.get(at)
@@ -651,10 +656,14 @@ def intervals(value: Aggregate | Value) -> dict[str, Interval]:
             return {"": Interval(value.value, None)}
         case Distinct():
             return {"": Interval(value.surely, None)}
-        case Stats():
-            return _of_numbers(value, value.least, value.greatest, weights)
-        case Histogram() | LinearHistogram():
-            return _of_numbers(value, value.least, value.greatest, weights)
+        case Stats() | Histogram() | LinearHistogram():
+            return {
+                "count": estimates.of_count(value.n, weights),
+                "average": estimates.of_mean(value.mean, value.n, weights),
+                "total": estimates.of_sum(value.total, value.n, weights),
+                "min": Interval(None, value.least),
+                "max": Interval(value.greatest, None),
+            }
         case TimeSeries() | Top():
             return {"count": estimates.of_count(value.n, weights)}
         case Examples():
@@ -662,18 +671,6 @@ def intervals(value: Aggregate | Value) -> dict[str, Interval]:
             return {"count": Interval(value.n, most)}
         case _:
             return {}
-
-
-def _of_numbers(
-    value: Stats | Histogram | LinearHistogram, least: Number | None, greatest: Number | None, weights: Weights
-) -> dict[str, Interval]:
-    return {
-        "count": estimates.of_count(value.n, weights),
-        "average": estimates.of_mean(value.mean, value.n, weights),
-        "total": estimates.of_sum(value.total, value.n, weights),
-        "min": Interval(None, least),
-        "max": Interval(greatest, None),
-    }
 
 
 def percentile_interval(value: Histogram | LinearHistogram, percent: float) -> Interval | None:
@@ -699,9 +696,7 @@ def part_intervals(value: TimeSeries | Top) -> list[Interval]:
     return [_of_window(windows_of.get(epoch), value.series.operator, value.n, value.weights) for epoch in epochs]
 
 
-def _of_window(
-    window: Total | Average | Least | Greatest | Count | None, operator: SeriesOperator, n: int, weights: Weights
-) -> Interval:
+def _of_window(window: Window | None, operator: SeriesOperator, n: int, weights: Weights) -> Interval:
     match window:
         case Count():
             return estimates.of_part(window.n, n, weights)
@@ -769,7 +764,7 @@ def ranked(
 
     ``top`` limits the list, ``least`` omits smaller entries.
     """
-    entries = sorted(content.entries, key=lambda entry: _key_order(entry[0]))
+    entries = sorted(content.entries, key=lambda entry: tuple(map(_component_order, entry[0])))
     if by == "key":
         if descending:
             entries.reverse()
@@ -921,9 +916,7 @@ def _series(map_: Map, cells: bytes) -> Aggregate:
     return TimeSeries(n, series, epoch, _joined_windows(windows, epoch, series))
 
 
-def _window(
-    operator: SeriesOperator, n: int, integral: int, floating: float
-) -> Total | Average | Least | Greatest | Count:
+def _window(operator: SeriesOperator, n: int, integral: int, floating: float) -> Window:
     match operator:
         case SeriesOperator.SUM:
             return Total(n, integral, floating)
@@ -942,14 +935,10 @@ def _distinct(map_: Map, cells: bytes) -> Aggregate:
     if len(cells) < 8:
         raise ProtocolError(f"distinct values of @{map_.name} have no cells")
     (n,) = struct.unpack_from(">q", cells)
-    registers = _registers(_laid_out(_occupied(map_, cells[8:], size // 8), size // 8))
+    registers = struct.pack(f"<{size // 8}q", *_laid_out(_occupied(map_, cells[8:], size // 8), size // 8))
     if max(registers) > 64 - REGISTER_BITS + 1:
         raise ProtocolError(f"map @{map_.name} has a register of {max(registers)}")
     return Distinct(n, registers)
-
-
-def _registers(cells: tuple[int, ...]) -> bytes:
-    return struct.pack(f"<{len(cells)}q", *cells)
 
 
 def _sketch(map_: Map, cells: bytes, values: list[Value]) -> Aggregate:
@@ -995,9 +984,7 @@ _LHIST_HEAD: Final = struct.Struct(">qdqdqd")
 _SEGMENT_CELLS: Final = 64
 _SEGMENT: Final = struct.Struct(f">{1 + _SEGMENT_CELLS}q")
 _WINDOW: Final = struct.Struct(">qqqq")
-_FIXED: Final[
-    dict[MapKind, tuple[struct.Struct, Callable[..., Count | Total | Average | Least | Greatest | Stats]]]
-] = {
+_FIXED: Final[dict[MapKind, tuple[struct.Struct, Callable[..., Window | Stats]]]] = {
     MapKind.COUNT: (struct.Struct(">q"), Count),
     MapKind.SUM: (struct.Struct(">qqd"), Total),
     MapKind.AVG: (struct.Struct(">qqd"), Average),
@@ -1022,13 +1009,7 @@ def _extremes(
     )
 
 
-def _choose(pick: Callable[[Number, Number], Number], left: Number | None, right: Number | None) -> Number | None:
-    if left is None:
-        return right
-    return left if right is None else pick(left, right)
-
-
-def _choose_long(pick: Callable[[int, int], int], left: int | None, right: int | None) -> int | None:
+def _choose(pick: Callable[[N, N], N], left: N | None, right: N | None) -> N | None:
     if left is None:
         return right
     return left if right is None else pick(left, right)
@@ -1063,14 +1044,10 @@ def _extreme(value: Aggregate, by: str) -> Number | None:
     return None
 
 
-def _key_order(key: Key) -> tuple[tuple[int, Number, str], ...]:
+def _component_order(component: Value) -> tuple[int, Number, str]:
     """An order over keys of any mixture of types: null, numbers by value, text, then all other keys by their printed
     form.
     """
-    return tuple(_component_order(component) for component in key)
-
-
-def _component_order(component: Value) -> tuple[int, Number, str]:
     if component is None:
         return 0, 0, ""
     if isinstance(component, float) and component != component:

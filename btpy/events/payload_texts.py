@@ -13,15 +13,13 @@ from typing import Final, NamedTuple
 from btpy.errors import ProtocolError
 from btpy.events import aggregates
 from btpy.events.exemplars import LAYOUT as EXEMPLAR
+from btpy.events.record_runs import LATIN, SIZES, WIDE
 from btpy.events.records import END_OF_VALUES, HEADER, MIN_RECORD
 from btpy.model.maps import Map, MapKind
 
 _MOST_DEPTH: Final = 32
 _U2: Final = struct.Struct("<H").unpack_from
-_SIZES: Final = {0: 0, 1: 0, 2: 0, 3: 4, 4: 8, 5: 8, 6: 2, 12: 4, 15: 0, 16: 0}
-"""The number of bytes after the tag, for each tag of a value without text."""
-
-_LATIN, _WIDE, _CUT, _OBJECT, _SEQUENCE, _CONSTANT, _CLOSED, _MAPPING = 7, 8, 9, 10, 11, 13, 14, 17
+_CUT, _OBJECT, _SEQUENCE, _CONSTANT, _CLOSED, _MAPPING = 9, 10, 11, 13, 14, 17
 
 
 class PayloadText(NamedTuple):
@@ -116,11 +114,11 @@ def _value(data: bytes, at: int, limit: int, depth: int, texts: list[PayloadText
     """Adds the texts of the value at offset ``at`` to ``texts``. Returns the offset after it."""
     tag = data[at]
     at += 1
-    size = _SIZES.get(tag)
+    size = SIZES.get(tag)
     if size is not None:
         return at + size
-    if tag in (_LATIN, _WIDE):
-        wide = tag == _WIDE
+    if tag in (LATIN, WIDE):
+        wide = tag == WIDE
         start = at + 2
         end = start + (1 + wide) * int(_U2(data, at)[0])
         if end > limit:
@@ -128,7 +126,7 @@ def _value(data: bytes, at: int, limit: int, depth: int, texts: list[PayloadText
         texts.append(PayloadText(start, end, wide, cut))
         return end
     if tag == _CUT:
-        if data[at + 4] not in (_LATIN, _WIDE):
+        if data[at + 4] not in (LATIN, WIDE):
             raise ProtocolError(f"cut string of tag {data[at + 4]}")
         return _value(data, at + 4, limit, depth, texts, cut=True)
     if depth >= _MOST_DEPTH:

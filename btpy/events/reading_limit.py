@@ -14,7 +14,8 @@ from typing import Final
 
 from btpy.model.templates import Template, TemplateKind
 
-_DECISIONS: Final = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
+DECISIONS: Final = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
+"""Records of these kinds have the id of the speculation that they commit or discard, or the exit status."""
 
 
 class ReadingLimit:
@@ -31,7 +32,7 @@ class ReadingLimit:
         """The number of records that may be decoded, of ``count`` records that arrived together."""
         if 0 <= template < len(self._templates):
             about = self._templates[template]
-            if about.speculative or about.kind in _DECISIONS:
+            if about.speculative or about.kind in DECISIONS:
                 return count
         second = int(time.monotonic())
         if second != self._second:

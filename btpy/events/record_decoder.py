@@ -12,9 +12,10 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from btpy.errors import ProtocolError
+from btpy.events.reading_limit import DECISIONS, ReadingLimit
 from btpy.events.record_runs import RunReader, run_reader, tags_of
 from btpy.events.records import (
     END_OF_VALUES,
@@ -32,11 +33,7 @@ from btpy.events.records import (
     Value,
     Withheld,
 )
-from btpy.model.templates import Slot, TemplateKind
-
-if TYPE_CHECKING:
-    from btpy.events.reading_limit import ReadingLimit
-    from btpy.model.templates import Template
+from btpy.model.templates import Slot, Template
 
 THREAD_NAME: Final = -1
 """Template of the records that name a thread."""
@@ -115,10 +112,6 @@ def _half(words: bytes, which: int) -> bytes:
 
 def _integers(words: bytes) -> tuple[int, ...]:
     return struct.unpack(f"<{len(words) // 4}i", words)
-
-
-_WITH_A_VALUE: Final = (TemplateKind.COMMIT, TemplateKind.DISCARD, TemplateKind.EXIT)
-"""Records of these kinds have the id of the speculation that they commit or discard, or the exit status."""
 
 
 class RecordDecoder:
@@ -249,7 +242,7 @@ class RecordDecoder:
 def fewest_values(template: Template) -> int:
     """The least number of values in the records of a template."""
     ids = int(template.speculative)
-    fewest = int(template.speculative or template.kind in _WITH_A_VALUE)
+    fewest = int(template.speculative or template.kind in DECISIONS)
     for part in template.parts:
         if isinstance(part, Slot) and isinstance(part.value, int):
             fewest = max(fewest, ids + part.value + (not part.rest))

@@ -44,9 +44,10 @@ _NUMBERS: Final = {3: "i", 4: "q", 5: "d", 6: "H", 12: "I"}
 _RESULTS: Final = {0: "None", 6: "chr({})", 12: "StackRef({})", 15: "REDACTED", 16: "UNREADABLE"}
 """The expression of a value, by its tag, from the number after the tag. The other numbers are values themselves."""
 
-_SIZES: Final = {0: 0, FALSE: 0, TRUE: 0, 15: 0, 16: 0} | {
+SIZES: Final = {0: 0, FALSE: 0, TRUE: 0, 15: 0, 16: 0} | {
     tag: struct.calcsize(f"<{code}") for tag, code in _NUMBERS.items()
 }
+"""The number of bytes after the tag, for each tag of a value without text."""
 
 
 def tags_of(payload: bytes, at: int) -> Tags | None:
@@ -56,8 +57,8 @@ def tags_of(payload: bytes, at: int) -> Tags | None:
     while (tag := payload[at]) != END_OF_VALUES:
         if tag in (LATIN, WIDE):
             at += 3 + int.from_bytes(payload[at + 1 : at + 3], "little") * (1 + (tag == WIDE))
-        elif tag in _SIZES and len(tags) < _MOST_VALUES:
-            at += 1 + _SIZES[tag]
+        elif tag in SIZES and len(tags) < _MOST_VALUES:
+            at += 1 + SIZES[tag]
         else:
             return None
         tags.append(TRUE if tag == FALSE else tag)
@@ -174,7 +175,7 @@ def _leap(tags: Tags, least: int, namespace: dict[str, object]) -> list[str]:
         if tag == TRUE:
             del expected[at]
             booleans.append(at)
-        at += 1 + _SIZES[tag]
+        at += 1 + SIZES[tag]
     expected[at] = END_OF_VALUES
     namespace.update({f"column{at}": bytes([byte]) * _LEAP for at, byte in expected.items()})
     namespace["booleans"] = bytes([FALSE, TRUE])
@@ -207,7 +208,7 @@ def _parts(tags: Tags, codes: str, names: list[str], numbers: Mapping[int, str])
             codes, names, checks = "", [], []
             text += 1
         else:
-            codes += "x" * _SIZES[tag]
+            codes += "x" * SIZES[tag]
     yield _Part(f"{codes}B", [*names, "marker"], [*checks, f"marker == {END_OF_VALUES}"], None)
 
 

@@ -204,11 +204,8 @@ def _prune(node: Node, root: Node, least: int) -> None:
             return False
         if any(other.kind == TASK and other.duration >= least for other in _all(task)):
             return True
-        others = ((max(other.start, task.handed), min(other.end, task.end)) for other in shown)
-        return (
-            task.end - task.handed - sum(end - start for start, end in _merged(s for s in others if s[0] < s[1]))
-            >= least
-        )
+        others = ((other.start, other.end) for other in shown)
+        return task.end - task.handed - _covered(others, task.handed, task.end) >= least
 
     def prune(node: Node) -> None:
         node.children = [child for child in node.children if is_needed(child, node)]
@@ -226,9 +223,7 @@ def nodes_of(node: Node, parent: Node | None = None) -> Iterator[tuple[Node, Nod
 
 
 def _all(node: Node) -> Iterator[Node]:
-    yield node
-    for child in node.children:
-        yield from _all(child)
+    return (below for below, _ in nodes_of(node))
 
 
 def _follow(node: Node, until: int, tasks: Sequence[Node]) -> int:
@@ -260,16 +255,16 @@ def _follow(node: Node, until: int, tasks: Sequence[Node]) -> int:
 def _finish(node: Node, least: int, together: bool) -> None:
     for child in node.children:
         _finish(child, least, together)
-    covered = ((max(child.handed, node.start), min(child.end, node.end)) for child in _all(node) if child is not node)
-    node.itself = node.duration - sum(
-        end - start for start, end in _merged(span for span in covered if span[0] < span[1])
-    )
-    short = [child for child in node.children if child.kind == TASK and not child.children and child.duration < least]
+    spans = ((child.handed, child.end) for child in _all(node) if child is not node)
+    node.itself = node.duration - _covered(spans, node.start, node.end)
+    pools: dict[str, list[Node]] = defaultdict(list)
     equal: dict[tuple[str, str, str, str], list[Node]] = defaultdict(list)
     for child in node.children:
         if child.kind != TASK and not child.children:
             equal[child.kind, child.what, child.site, child.failed].append(child)
-    groups = [*_by_pool(short), *(parts for parts in equal.values() if len(parts) > 2)]
+        elif child.duration < least and not child.children:
+            pools[child.pool].append(child)
+    groups = [*pools.values(), *(parts for parts in equal.values() if len(parts) > 2)]
     for group in groups:
         if together and len(group) > 1:
             node.children = [child for child in node.children if child not in group]
@@ -277,24 +272,15 @@ def _finish(node: Node, least: int, together: bool) -> None:
     node.children.sort(key=lambda child: (child.handed, child.start))
 
 
-def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    last: tuple[int, int] | None = None
-    for start, end in sorted(spans):
-        if last is not None and start <= last[1]:
-            last = last[0], max(last[1], end)
-            continue
-        if last is not None:
-            yield last
-        last = start, end
-    if last is not None:
-        yield last
-
-
-def _by_pool(tasks: Iterable[Node]) -> Iterable[list[Node]]:
-    pools: dict[str, list[Node]] = defaultdict(list)
-    for task in tasks:
-        pools[task.pool].append(task)
-    return pools.values()
+def _covered(spans: Iterable[tuple[int, int]], start: int, end: int) -> int:
+    """The part of the time from ``start`` to ``end`` that the spans cover."""
+    covered = 0
+    for first, last in sorted(spans):
+        first, last = max(first, start), min(last, end)
+        if first < last:
+            covered += last - first
+            start = last
+    return covered
 
 
 def _together(nodes: list[Node]) -> Node:

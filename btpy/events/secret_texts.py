@@ -100,11 +100,7 @@ def _mask(match: re.Match[bytes]) -> bytes:
     assert group is not None
     start, end = match.start(group) - match.start(), match.end(group) - match.start()
     text = match[0]
-    return text[:start] + _mark(text[start:end]) + text[end:]
-
-
-def _mark(secret: bytes) -> bytes:
-    return mark(secret, len(secret)).encode()
+    return text[:start] + mark(text[start:end], end - start).encode() + text[end:]
 
 
 def mark(secret: bytes, length: int) -> str:

@@ -14,7 +14,6 @@ import json
 import os
 import re
 import socket
-import struct
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack
@@ -29,34 +28,46 @@ from btpy.jvm.attach_protocol import LoadResult
 from btpy.jvm.delegate import Delegate
 from btpy.jvm.heap import Heap
 from btpy.jvm.jcmd import Ask
+from btpy.jvm.peers import process_of
+from btpy.jvm.perfdata import number
 from btpy.jvm.process_limits import Limit
 from btpy.jvm.processes import JvmProcess
 from btpy.model.attach_method import AttachMethod
 from btpy.wire.channel import UNIX_SOCKETS_SINCE
 
 _ATTACHER = "btpy.jvm.attacher"
-_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 class _Attacher:
     """The helper process. The process takes one request at a time, and is started again when it has ended."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._writing = threading.Lock()
         self._home: Path | None = None
         self._process: children.TextProcess | None = None
         self._ready = False
 
-    def begin(self) -> None:
+    def begin(self) -> children.TextProcess:
         """Starts the process if it does not run. Raises AttachError (BT510) if no Java runtime can run it."""
         with self._lock:
-            self._begin()
+            if self._process is None or self._process.poll() is not None:
+                self._home = launch.attach_home()
+                with timeline.step("start the process that attaches"):
+                    self._process = children.start(
+                        children.helper(_ATTACHER, str(self._home)),
+                        inherited=children.LOCALE,
+                        stdin=children.PIPE,
+                        stdout=children.PIPE,
+                    )
+                self._ready = False
+                atexit.register(_end, self._process)
+            return self._process
 
     def request(self, **request: str) -> dict[str, Any]:
         """The answer. Raises AttachError (BT510) if the JVM of the helper does not start, or ends."""
         with self._lock:
-            process = self._begin()
+            process = self.begin()
             if not self._ready:
                 first = self._answer(process)
                 if first["error"] is not None:
@@ -77,20 +88,6 @@ class _Attacher:
         with self._writing, contextlib.suppress(BrokenPipeError):  # in this case no answer comes
             process.stdin.write(json.dumps(line) + "\n")
             process.stdin.flush()
-
-    def _begin(self) -> children.TextProcess:
-        if self._process is None or self._process.poll() is not None:
-            self._home = launch.attach_home()
-            with timeline.step("start the process that attaches"):
-                self._process = children.start(
-                    children.helper(_ATTACHER, str(self._home)),
-                    inherited=children.LOCALE,
-                    stdin=children.PIPE,
-                    stdout=children.PIPE,
-                )
-            self._ready = False
-            atexit.register(_end, self._process)
-        return self._process
 
     def _answer(self, process: children.TextProcess) -> dict[str, Any]:
         assert process.stdout is not None
@@ -186,7 +183,6 @@ def attach(
     Raises AttachError with one of the codes of :mod:`btpy.jvm.problems`. This function can block as long as the
     target's JVM does not answer. Call it on a separate thread to limit the time.
     """
-    require_permission(process)
     try:
         with timeline.step("wake the attach listener"):
             wake(process, delegate, allow)
@@ -200,7 +196,7 @@ def attach(
         if processes.is_stopped(process):
             raise problems.stopped(process.pid) from None
         raise
-    if not result.succeeded:
+    if result.status != 0:
         if not processes.is_alive(process):
             raise problems.ended(process.pid, endings.likely_causes(process))
         raise _refusal(process.pid, result)
@@ -229,14 +225,16 @@ def _loaded(process: JvmProcess, options: str, delegate: Delegate | None) -> Loa
     return _of_exception(process, answer["error"], answer["message"], answer["status"])
 
 
-def remove_stale_socket(process: JvmProcess) -> None:
-    """Remove the attach socket of a JVM that was killed and had the pid that ``process`` has now.
+def remove_stale_socket(process: JvmProcess) -> bool:
+    """Remove the attach socket of a JVM that was killed and had the pid that ``process`` has now. Returns whether there
+    was one; otherwise the socket accepts connections.
 
     Call it only for a JVM that needs no delegate. HotSpot removes the socket when it starts, except one of another
     user: in /tmp only the owner of a file may remove it. In this case the Attach API uses that file, and can never
     connect. If a socket refuses connections, its JVM has ended.
 
-    Raises AttachError (BT517) if it exists and this process cannot remove it.
+    Raises AttachError (BT517) if it exists and this process cannot remove it, and OSError if there is no socket, or the
+    JVM of another user listens.
     """
     path = Path(f"/tmp/.java_pid{process.pid}")
     try:
@@ -248,8 +246,8 @@ def remove_stale_socket(process: JvmProcess) -> None:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise problems.stale_socket(process.pid, str(path), error.strerror or str(error)) from None
-    except OSError:
-        return  # it does not exist, or the JVM of another user listens: the Attach API reports the problem
+        return True
+    return False
 
 
 def require_room(process: JvmProcess, allow: Collection[str], delegate: Delegate | None = None) -> str:
@@ -258,40 +256,21 @@ def require_room(process: JvmProcess, allow: Collection[str], delegate: Delegate
     For a JVM with a session the limits do not apply, because the user may have to stop the session. Raises AttachError
     (BT519, BT525, BT526) if the agent could exhaust a resource of the JVM, unless the user allows it.
     """
-    with _asking(process, delegate) as ask:
+    with asking(process, delegate) as ask:
         if metaspace.LITTLE_METASPACE not in allow:
-            _require_metaspace(process, ask)
+            require_metaspace(process, ask)
         if process.session_count:
             return ""
         if process_limits.LITTLE_MEMORY not in allow:
-            _require_limits(process, ask)
-        room = _heap_of(process, ask) if heap.LITTLE_HEAP in allow else _require_heap(process, ask)
+            require_limits(process, ask)
+        room = _heap_of(process, ask) if heap.LITTLE_HEAP in allow else require_heap(process, ask)
     return f",survivor={room.survivor},live={room.used}" if room is not None else ""
 
 
-def require_metaspace(process: JvmProcess) -> tuple[metaspace.Space, ...]:
+def require_metaspace(process: JvmProcess, ask: Ask) -> tuple[metaspace.Space, ...]:
     """The limited spaces for classes; none if the JVM does not report them. Raises AttachError (BT519) if the agent is
     not loaded yet and could exhaust one of them.
     """
-    with _asking(process) as ask:
-        return _require_metaspace(process, ask)
-
-
-def require_heap(process: JvmProcess) -> Heap | None:
-    """The heap; None if the JVM does not report it. Raises AttachError (BT525) if the agent could exhaust the heap."""
-    with _asking(process) as ask:
-        return _require_heap(process, ask)
-
-
-def require_limits(process: JvmProcess) -> tuple[Limit, ...]:
-    """The limits of the operating system, and of the code cache. Raises AttachError (BT526) if the agent could reach
-    one of them.
-    """
-    with _asking(process) as ask:
-        return _require_limits(process, ask)
-
-
-def _require_metaspace(process: JvmProcess, ask: Ask) -> tuple[metaspace.Space, ...]:
     spaces = metaspace.spaces(ask)
     for space in spaces:
         if space.is_scarce and not process.has_agent:
@@ -299,9 +278,9 @@ def _require_metaspace(process: JvmProcess, ask: Ask) -> tuple[metaspace.Space, 
     return spaces
 
 
-def _require_heap(process: JvmProcess, ask: Ask) -> Heap | None:
-    class_count = process.counters.get("java.cls.loadedClasses", 0)
-    classes = class_count if isinstance(class_count, int) else 0
+def require_heap(process: JvmProcess, ask: Ask) -> Heap | None:
+    """The heap; None if the JVM does not report it. Raises AttachError (BT525) if the agent could exhaust the heap."""
+    classes = number(process.counters, "java.cls.loadedClasses")
     room = heap.look(lambda: _heap_of(process, ask), classes)
     if room is not None and room.free < room.needed(classes):
         raise problems.little_heap(process.pid, room, room.needed(classes), process.ends_without_memory)
@@ -316,7 +295,10 @@ def _heap_of(process: JvmProcess, ask: Ask) -> Heap | None:
     return heap.of_counters(process.counters)
 
 
-def _require_limits(process: JvmProcess, ask: Ask) -> tuple[Limit, ...]:
+def require_limits(process: JvmProcess, ask: Ask) -> tuple[Limit, ...]:
+    """The limits of the operating system, and of the code cache. Raises AttachError (BT526) if the agent could reach
+    one of them.
+    """
     limits = process_limits.limits(process.pid)
     with contextlib.suppress(OSError):
         cache = process_limits.code_cache(ask("Compiler.codecache"))
@@ -328,7 +310,7 @@ def _require_limits(process: JvmProcess, ask: Ask) -> tuple[Limit, ...]:
 
 
 @contextlib.contextmanager
-def _asking(process: JvmProcess, delegate: Delegate | None = None) -> Iterator[Ask]:
+def asking(process: JvmProcess, delegate: Delegate | None = None) -> Iterator[Ask]:
     """Sends requests to a JVM that has been woken. If the JVM has other files than this process, a delegate makes the
     connection."""
     with ExitStack() as closing:
@@ -355,8 +337,7 @@ def _connection(process: JvmProcess) -> socket.socket:
     try:
         connection.settimeout(jcmd.PATIENCE)
         connection.connect(f"/tmp/.java_pid{process.pid}")
-        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        if _CREDENTIALS.unpack(credentials)[0] != process.pid:
+        if process_of(connection) != process.pid:
             raise PermissionError(errno.EPERM, "another process listens there")
     except BaseException:
         connection.close()
@@ -375,14 +356,14 @@ def wake(process: JvmProcess, delegate: Delegate | None = None, allow: Collectio
         raise problems.tiny_heap(process.pid, most)
     if delegate is not None:
         delegate.wake()
-    elif process.needs_delegate:
-        with Delegate(process) as delegate:
-            delegate.wake()
-    else:
-        remove_stale_socket(process)
-        if not (Path("/tmp") / f".java_pid{process.pid}").exists():  # HotSpot ignores TMPDIR
-            with Delegate(process) as delegate:
-                delegate.wake()
+        return
+    if not process.needs_delegate:
+        with contextlib.suppress(OSError):  # the Attach API reports the problem
+            remove_stale_socket(process)
+        if (Path("/tmp") / f".java_pid{process.pid}").exists():  # HotSpot ignores TMPDIR
+            return
+    with Delegate(process) as delegate:
+        delegate.wake()
 
 
 def _of_exception(process: JvmProcess, name: str, detail: str, status: int) -> LoadResult:
@@ -390,9 +371,8 @@ def _of_exception(process: JvmProcess, name: str, detail: str, status: int) -> L
     if name == "AgentInitializationException":
         return LoadResult(status or None, detail)
     if name == "AgentLoadException":
-        return attach_protocol.output_result(
-            detail
-        )  # JDK 8 answers with a plain number, which the API treats as an error
+        # JDK 8 answers with a plain number, which the API treats as an error.
+        return attach_protocol.output_result(detail)
     if name == "IOException" and ("not secure" in detail or "Permission denied" in detail):
         raise problems.not_permitted(process.pid, detail)
     raise problems.no_answer(process.pid, detail)

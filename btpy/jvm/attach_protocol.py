@@ -24,10 +24,12 @@ LARGEST_ARGUMENT = 1024
 LARGEST_REQUEST = 256 * 1024
 """The largest size of a request of version 2 in bytes."""
 
+LARGEST_ANSWER = 64 * 1024
+"""The number of bytes of an answer that are read."""
+
 FIRST_VERSION, SECOND_VERSION = 1, 2
 
 _ARGUMENTS = 3
-_LARGEST_ANSWER = 64 * 1024
 _PART = 8 * 1024
 
 # Results of Agent_OnAttach of libinstrument (InvocationAdapter.c).
@@ -41,14 +43,11 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """``status``: the result of the agent's entry point, None when the JVM did not call it; ``detail``: why."""
+    """``status``: the result of the agent's entry point, 0 if it succeeded, None when the JVM did not call it;
+    ``detail``: why."""
 
     status: int | None
     detail: str
-
-    @property
-    def succeeded(self) -> bool:
-        return self.status == 0
 
 
 def request(command: str, *arguments: str, version: int = FIRST_VERSION) -> bytes:
@@ -88,15 +87,15 @@ def fits(jar: str, options: str) -> bool:
     return len(f"{jar}={options}".encode()) <= LARGEST_ARGUMENT
 
 
-def answer(connection: socket.socket, request: bytes, seconds: float) -> str:
-    """Send a request and read all of the answer. Raises OSError, and TimeoutError if this takes longer than
-    ``seconds``.
+def answer(connection: socket.socket, request: bytes, seconds: float, most: int = LARGEST_ANSWER) -> str:
+    """Send a request and read all of the answer, about ``most`` bytes at most. Raises OSError, and TimeoutError if this
+    takes longer than ``seconds``.
     """
     deadline = time.monotonic() + seconds
     connection.settimeout(seconds)
     connection.sendall(request)
     received = b""
-    while len(received) < _LARGEST_ANSWER and (part := connection.recv(_PART)):
+    while len(received) < most and (part := connection.recv(_PART)):
         received += part
         connection.settimeout(max(0.001, deadline - time.monotonic()))
     return received.decode("utf-8", "replace")

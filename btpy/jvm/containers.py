@@ -24,13 +24,14 @@ from typing import Any
 from btpy import files
 from btpy.dataclass import dataclass
 from btpy.errors import UsageError
+from btpy.jvm import procfs
 
 PREFIXES = ("container", "pod")
 """The beginnings of the names ``container/ID`` and ``pod/NAME``. With such a name, a user selects the JVM in a
 container or pod."""
 
 _SHORT = 12  # characters of an id, as in docker ps
-_MAX_GROUPS, _MAX_MOUNTS, _MAX_ENVIRONMENT, _MAX_STATE = 64 << 10, 1 << 20, 256 << 10, 8 << 20  # bytes
+_MAX_GROUPS, _MAX_MOUNTS, _MAX_STATE = 64 << 10, 1 << 20, 8 << 20  # bytes
 _MAX_HOSTNAME, _MAX_STATUS = 256, 8192
 _MAX_ENTRIES = 20_000  # characters of the name of a directory of logs
 _HOST_UTS = 0xEFFFFFFE  # the inode of the first UTS namespace, which has the host name of the machine
@@ -116,14 +117,14 @@ def read(pid: int, root: Path, proc: Path = Path("/proc"), host: Path | None = N
     """
     directory = proc / str(pid)
     hosts = [host] if host is not None else _host_roots(pid, proc)
-    groups = _text(directory / "cgroup", _MAX_GROUPS)
+    groups = procfs.text(directory / "cgroup", _MAX_GROUPS)
     container, is_of_host = _from_groups(groups)
     for host in hosts:
         if is_of_host:
             container = _completed(container, _from_state(container, host))
         elif not container.id:
             container = _of_runc(groups, host)
-    container = _completed(container, _from_mounts(_text(directory / "mountinfo", _MAX_MOUNTS)))
+    container = _completed(container, _from_mounts(procfs.text(directory / "mountinfo", _MAX_MOUNTS)))
     if not container.id and not container.pod_uid:
         return None
     for host in hosts:
@@ -157,7 +158,7 @@ def _is_of_host(pid: int, proc: Path) -> bool:
 def _oldest(pid: int, proc: Path) -> int:
     """The ancestor whose parent is process 1."""
     for _ in range(_MAX_ANCESTORS):
-        parent = re.search(r"^PPid:\t(\d+)$", _text(proc / str(pid) / "status", _MAX_STATUS), re.MULTILINE)
+        parent = re.search(r"^PPid:\t(\d+)$", procfs.text(proc / str(pid) / "status", _MAX_STATUS), re.MULTILINE)
         if parent is None or int(parent[1]) <= 1:
             break
         pid = int(parent[1])
@@ -230,33 +231,21 @@ def _hostname(directory: Path, root: Path) -> str:
             return ""
     except OSError:
         return ""
-    for text in (_hostname_file(root), _environment(directory).get("HOSTNAME", "")):
+    for text in (_hostname_file(root), procfs.environment(directory).get("HOSTNAME", "")):
         if name := _valid(text.strip(), _POD):
             return name
     return ""
 
 
 def _hostname_file(root: Path) -> str:
-    with contextlib.suppress(OSError), contextlib.ExitStack() as closing:
-        top = files.open_path(root)
-        closing.callback(os.close, top)
-        etc = os.open("etc", os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=top)
-        closing.callback(os.close, etc)
+    flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with (
+        contextlib.suppress(OSError),
+        files.closing(files.open_path(root)) as top,
+        files.closing(os.open("etc", flags, dir_fd=top)) as etc,
+    ):
         return files.read_foreign("hostname", _MAX_HOSTNAME, directory=etc).decode("ascii", "replace")
     return ""
-
-
-def _environment(directory: Path) -> dict[str, str]:
-    variables = _text(directory / "environ", _MAX_ENVIRONMENT).split("\0")
-    return {name: value for name, _, value in (variable.partition("=") for variable in reversed(variables))}
-
-
-def _text(path: Path, limit: int) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(limit).decode("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 def _of_runc(groups: str, host: Path) -> Container:

@@ -132,17 +132,11 @@ class Delegate:
                 raise problems.refused_connection(self._process.pid, error.strerror or str(error)) from None
 
     def _keep(self, name: str) -> str:
-        answer, _ = self._ask(do="keep", name=name)
-        path = answer["path"]
-        assert isinstance(path, str)
-        return path
+        return str(self._ask(do="keep", name=name)[0]["path"])
 
     def _copied(self, jar: Path) -> str:
         with jar.open("rb") as file:
-            answer, _ = self._ask(file.fileno(), do="copy", name=jar.name)
-        path = answer["path"]
-        assert isinstance(path, str)
-        return path
+            return str(self._ask(file.fileno(), do="copy", name=jar.name)[0]["path"])
 
     def _ask(self, *descriptors: int, **request: Any) -> tuple[dict[str, Any], int | None]:
         with self._lock:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from btpy.dataclass import dataclass
-from btpy.jvm.perfdata import Counters
+from btpy.jvm.perfdata import Counters, number
 
 LITTLE_HEAP = "little-heap"
 """The value of ``--allow`` for a JVM that may run out of heap."""
@@ -92,7 +92,7 @@ def of_counters(counters: Counters) -> Heap | None:
     if young is None or old is None or old.most == 0:
         return None
     shared = abs(young.most - old.most) <= 1  # G1: each generation may grow to the whole heap
-    survivor = 0 if shared else _number(counters, "sun.gc.generation.0.space.2.capacity") // 1024
+    survivor = 0 if shared else number(counters, "sun.gc.generation.0.space.2.capacity") // 1024
     return Heap(old.most if shared else young.most + old.most - 2 * survivor, young.used + old.used, survivor)
 
 
@@ -100,10 +100,10 @@ def too_small_to_ask(counters: Counters) -> int | None:
     """The largest heap, in KiB, in which the answering thread could take the last memory; None if the question is
     harmless, or if the counters do not tell the size of the heap.
     """
-    names = (str(counters.get(f"sun.gc.collector.{number}.name", "")) for number in range(3))
+    names = (str(counters.get(f"sun.gc.collector.{collector}.name", "")) for collector in range(3))
     if not any(name.startswith("Z") for name in names):
         return None
-    most = _number(counters, "sun.gc.generation.1.maxCapacity") // 1024
+    most = number(counters, "sun.gc.generation.1.maxCapacity") // 1024
     return most if 0 < most < _SMALLEST_ASKED_OF_ZGC else None
 
 
@@ -130,18 +130,13 @@ def _most(generation: re.Match[str]) -> int:
 
 
 def _kib(size: str) -> int:
-    number = int(size[:-1])
-    return {"B": number // 1024, "K": number, "M": number << 10, "G": number << 20}[size[-1]]
+    amount = int(size[:-1])
+    return {"B": amount // 1024, "K": amount, "M": amount << 10, "G": amount << 20}[size[-1]]
 
 
 def _counted(counters: Counters, generation: int) -> Heap | None:
     name = f"sun.gc.generation.{generation}"
     if f"{name}.maxCapacity" not in counters:
         return None
-    usage = sum(_number(counters, f"{name}.space.{space}.used") for space in range(3))
-    return Heap(_number(counters, f"{name}.maxCapacity") // 1024, usage // 1024)
-
-
-def _number(counters: Counters, name: str) -> int:
-    value = counters.get(name, 0)
-    return value if isinstance(value, int) else 0
+    usage = sum(number(counters, f"{name}.space.{space}.used") for space in range(3))
+    return Heap(number(counters, f"{name}.maxCapacity") // 1024, usage // 1024)

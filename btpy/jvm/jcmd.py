@@ -6,8 +6,9 @@ The commands that btpy uses are answered in less than a millisecond and without 
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Callable
+
+from btpy.jvm import attach_protocol
 
 PATIENCE = 5.0
 """Seconds for a whole answer. A JVM that collects garbage answers late."""
@@ -21,12 +22,4 @@ Ask = Callable[[str], str]
 
 def answer(connection: socket.socket, command: str) -> str:
     """The output of the JVM for the command. A connection is for one command. Raises OSError."""
-    request = b"1\0jcmd\0" + command.encode() + b"\0\0\0"  # version, operation, three arguments (attachListener.hpp)
-    deadline = time.monotonic() + PATIENCE
-    connection.settimeout(PATIENCE)
-    connection.sendall(request)
-    received = b""
-    while len(received) < LARGEST_ANSWER and (part := connection.recv(LARGEST_ANSWER)):
-        received += part
-        connection.settimeout(max(0.001, deadline - time.monotonic()))
-    return received.decode("utf-8", "replace")
+    return attach_protocol.answer(connection, attach_protocol.request("jcmd", command), PATIENCE, LARGEST_ANSWER)

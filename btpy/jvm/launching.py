@@ -47,14 +47,14 @@ class Launching:
             agent = f"-javaagent:{attach.agent_jar()}={options}"
             self.child = children.start_for_user([executable, agent, *command[1:]])
         except BaseException:
-            self._close()
+            self._listener.close()
             raise
 
     def __enter__(self) -> Launching:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._close()
+        self._listener.close()
 
     @property
     def process(self) -> JvmProcess:
@@ -77,11 +77,8 @@ class Launching:
         except TimeoutError as error:
             raise problems.did_not_connect(self.child.pid, str(error)) from None
         finally:
-            self._close()
+            self._listener.close()
 
     def _give_up_with_the_child(self) -> None:
         self.child.wait()
-        self._listener.close()
-
-    def _close(self) -> None:
         self._listener.close()

@@ -1,14 +1,23 @@
-"""The user of a TCP connection within one machine, from the kernel's tables."""
+"""The other end of a connection within one machine, as the kernel knows it."""
 
 from __future__ import annotations
 
 import socket
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
 from btpy.jvm.procfs import PROC
 
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 _LOCAL, _REMOTE, _USER = 1, 2, 7  # fields of a line of /proc/net/tcp and tcp6, proc(5)
+
+
+def process_of(connection: socket.socket) -> int:
+    """The pid of the other end of a connection through a Unix socket. Raises OSError."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid: int = _CREDENTIALS.unpack(credentials)[0]
+    return pid
 
 
 def of_user(uid: int, pid: int | str = "self") -> Callable[[socket.socket], bool]:

@@ -63,6 +63,12 @@ def parse(data: bytes) -> Counters | None:
     return counters
 
 
+def number(counters: Counters, name: str) -> int:
+    """The counter of this name; 0 if there is no such number."""
+    value = counters.get(name, 0)
+    return value if isinstance(value, int) else 0
+
+
 def _string(data: bytes, at: int, longest: int) -> str:
     """The text before the first zero byte, of ``longest`` bytes at most."""
     end = data.find(b"\0", at, at + longest)

@@ -17,8 +17,6 @@ from btpy.jvm.metaspace import LITTLE_METASPACE, Space, megabytes
 from btpy.jvm.process_limits import LITTLE_MEMORY, Limit
 from btpy.remedies import Permission
 
-_WITHOUT_JAVA = "or leave out --attach jpype: no other way to attach needs Java"
-
 
 def someone_elses(pid: int, uid: int, user: str) -> AttachError:
     return AttachError(
@@ -260,18 +258,17 @@ def beyond_the_attach_api(pid: int, separation: str) -> AttachError:
 
 
 def no_java(tried: Sequence[str]) -> AttachError:
-    return AttachError(
-        "btpy finds no Java runtime with the module jdk.attach: " + "; ".join(tried),
-        code="BT510",
-        help=["set JAVA_HOME to a JDK, 11 or later", f"or: {install_command('jdk')}", _WITHOUT_JAVA],
-    )
+    return _without_java("btpy finds no Java runtime with the module jdk.attach: " + "; ".join(tried))
 
 
 def java_unusable(home: str, detail: str) -> AttachError:
+    return _without_java(f"the Java runtime {home} cannot be started: {detail}")
+
+
+def _without_java(message: str) -> AttachError:
+    remedy = "or leave out --attach jpype: no other way to attach needs Java"
     return AttachError(
-        f"the Java runtime {home} cannot be started: {detail}",
-        code="BT510",
-        help=["set JAVA_HOME to a JDK, 11 or later", f"or: {install_command('jdk')}", _WITHOUT_JAVA],
+        message, code="BT510", help=["set JAVA_HOME to a JDK, 11 or later", f"or: {install_command('jdk')}", remedy]
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from btpy.dataclass import dataclass
+from btpy.jvm import procfs
 
 LITTLE_MEMORY = "little-memory"
 """The value of ``--allow`` for a process that is near one of these limits."""
@@ -65,13 +66,13 @@ class Limit:
 
 def limits(pid: int, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> tuple[Limit, ...]:
     """The limits of a process, as far as they can be read."""
-    status = _text(proc / str(pid) / "status")
-    groups = _text(proc / str(pid) / "cgroup")
+    status = procfs.text(proc / str(pid) / "status")
+    groups = procfs.text(proc / str(pid) / "cgroup")
     return (
         *_group_memory(groups, cgroups),
         *_group_threads(groups, cgroups),
-        *_address_space(status, _text(proc / str(pid) / "limits")),
-        *_user_threads(status, _text(proc / str(pid) / "limits"), proc),
+        *_address_space(status, procfs.text(proc / str(pid) / "limits")),
+        *_user_threads(status, procfs.text(proc / str(pid) / "limits"), proc),
     )
 
 
@@ -95,14 +96,14 @@ def code_cache(answer: str) -> Limit | None:
 def oom_kills(pid: int, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> tuple[tuple[Path, int], ...]:
     """Files in which the kernel counts the processes of a control group that it has killed for lack of memory, and the
     current counts."""
-    groups = _text(proc / str(pid) / "cgroup")
+    groups = procfs.text(proc / str(pid) / "cgroup")
     files = [directory / "memory.events" for directory in group_directories(groups, "", cgroups)]
     files += [directory / "memory.oom_control" for directory in group_directories(groups, "memory", cgroups)]
     return tuple((path, count) for path in files if (count := oom_kills_in(path)) is not None)
 
 
 def oom_kills_in(path: Path) -> int | None:
-    counted = re.search(r"^oom_kill (\d+)$", _text(path), re.MULTILINE)
+    counted = re.search(r"^oom_kill (\d+)$", procfs.text(path), re.MULTILINE)
     return int(counted[1]) if counted else None
 
 
@@ -110,25 +111,27 @@ def _group_memory(groups: str, cgroups: Path) -> Iterator[Limit]:
     """The memory limit with the least free memory, of the control group and the groups above it."""
     limits = [
         limit
-        for directory in group_directories(groups, "", cgroups)
-        if (limit := _memory_of(directory, "memory.max", "memory.current", ("inactive_file", "active_file")))
-    ]
-    reclaimable = ("total_inactive_file", "total_active_file")
-    limits += [
-        limit
-        for directory in group_directories(groups, "memory", cgroups)
-        if (limit := _memory_of(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", reclaimable))
+        for controller, names in _MEMORY_FILES.items()
+        for directory in group_directories(groups, controller, cgroups)
+        if (limit := _memory_of(directory, *names))
     ]
     if limits:
         yield min(limits, key=lambda limit: limit.left)
 
 
-def _memory_of(directory: Path, limit: str, usage: str, reclaimable: tuple[str, ...]) -> Limit | None:
-    """``reclaimable``: pages of files, which the kernel takes back before it kills a process."""
+_MEMORY_FILES = {
+    "": ("memory.max", "memory.current", ("inactive_file", "active_file")),
+    "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
+}
+"""By the controller: the files with the limit and the usage, and in memory.stat the pages of files, which the kernel
+takes back before it kills a process."""
+
+
+def _memory_of(directory: Path, limit: str, usage: str, reclaimable: tuple[str, str]) -> Limit | None:
     most, current = _number(directory / limit), _number(directory / usage)
     if most is None or current is None or most >= _UNLIMITED:
         return None
-    statistics = dict(re.findall(r"^(\w+) (\d+)$", _text(directory / "memory.stat"), re.MULTILINE))
+    statistics = dict(re.findall(r"^(\w+) (\d+)$", procfs.text(directory / "memory.stat"), re.MULTILINE))
     files = sum(int(statistics.get(name, 0)) for name in reclaimable)
     return Limit(
         name="memory",
@@ -161,7 +164,7 @@ def _user_threads(status: str, limits_: str, proc: Path) -> Iterator[Limit]:
     current = 0
     for directory in proc.iterdir():
         if directory.name.isdigit():
-            other = _text(directory / "status")
+            other = procfs.text(directory / "status")
             if _field(other, r"Uid:\s+(\d+)") == uid:
                 current += _field(other, r"Threads:\s+(\d+)") or 0
     yield _threads("ulimit -u of its user", most, current, "raise the limit: ulimit -u, or nproc in limits.conf")
@@ -230,12 +233,5 @@ def _field(status: str, pattern: str, base: int = 10) -> int | None:
 
 
 def _number(path: Path) -> int | None:
-    text = _text(path).strip()
+    text = procfs.text(path).strip()
     return int(text) if text.isdigit() else None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""

@@ -14,8 +14,7 @@ import pwd
 import re
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 from btpy import files
@@ -377,10 +376,7 @@ def _look(pid: int) -> JvmProcess | None:
     home = str(counters.get("java.property.java.home", "")) or _home_of(library)
     version = str(counters.get("java.property.java.version", "")) or _release_version(root, home)
     main = _main(command) or str(counters.get("sun.rt.javaCommand", "")).split(" ")[0]
-    obstacle = _obstacle(pid, uid, gid, status, library, counters, arguments, root, namespace_pid)
-    if obstacle is None and is_hidden and not counters:
-        obstacle = _out_of_sight(pid, uid, gid, status)
-    return JvmProcess(
+    process = JvmProcess(
         pid=pid,
         uid=uid,
         gid=gid,
@@ -394,52 +390,47 @@ def _look(pid: int) -> JvmProcess | None:
         start_ticks=start_ticks,
         namespace_pid=namespace_pid,
         root=root,
-        obstacle=obstacle,
+        obstacle=None,
         options=arguments,
         oom_kills=process_limits.oom_kills(pid, PROC),
         is_hidden=is_hidden,
     )
+    return replace(process, obstacle=_obstacle(process, status, library, counters))
 
 
 def _obstacle(
-    pid: int,
-    uid: int,
-    gid: int,
-    status: dict[str, str],
-    library: str,
-    counters: perfdata.Counters,
-    arguments: Sequence[str],
-    root: Path,
-    namespace_pid: int,
+    process: JvmProcess, status: dict[str, str], library: str, counters: perfdata.Counters
 ) -> AttachError | None:
     """The reason why btpy cannot attach. btpy must find it before the attach, because the attach mechanism uses a
     signal and a timeout. A JVM that does not expect SIGQUIT prints its threads, or ends.
     """
-    me = os.geteuid()
-    if me not in (0, uid):
-        return problems.someone_elses(pid, uid, _user(uid))
-    if me != 0 and os.getegid() != gid:
-        return problems.not_permitted(pid, f"it runs with group id {gid}, btpy with {os.getegid()}")
+    me, pid = os.geteuid(), process.pid
+    if me not in (0, process.uid):
+        return problems.someone_elses(pid, process.uid, process.user)
+    if me != 0 and os.getegid() != process.gid:
+        return problems.not_permitted(pid, f"it runs with group id {process.gid}, btpy with {os.getegid()}")
     if _is_stopped(status):
         return problems.stopped(pid)
-    if _LIBJ9 in library or "OpenJ9" in str(counters.get("java.property.java.vm.name", "")):
+    if _LIBJ9 in library or "OpenJ9" in process.vm_name:
         return problems.not_hotspot(pid)
-    if str(counters.get("sun.rt.jvmCapabilities", "1")).startswith("0") or _flag(arguments, "DisableAttachMechanism"):
+    if str(counters.get("sun.rt.jvmCapabilities", "1")).startswith("0") or _flag(
+        process.options, "DisableAttachMechanism"
+    ):
         return problems.attach_disabled(pid)
-    if _flag(arguments, "EnableDynamicAgentLoading") is False:
+    if _flag(process.options, "EnableDynamicAgentLoading") is False:
         return problems.agents_disabled(pid)
-    if not _listens(root, namespace_pid) and not procfs.catches(status, _SIGQUIT):
+    if not _listens(process.root, process.namespace_pid) and not procfs.catches(status, _SIGQUIT):
         return problems.does_not_listen(pid)
-    return None
+    return _out_of_sight(process) if process.is_hidden and not counters else None
 
 
-def _out_of_sight(pid: int, uid: int, gid: int, status: dict[str, str]) -> AttachError:
+def _out_of_sight(process: JvmProcess) -> AttachError:
     """The reason not to send a signal to a JVM that possibly has another /tmp. Such a JVM would print its threads."""
-    if procfs.id_map(pid) != procfs.id_map("self"):
-        return problems.other_users(pid)
+    if not process.shares_users:
+        return problems.other_users(process.pid)
     if os.geteuid() == 0 and not procfs.has_capability(procfs.status("self"), procfs.CAP_SYS_PTRACE):
-        return problems.no_ptrace(pid, _user(uid), uid)
-    return problems.more_privileged(pid)
+        return problems.no_ptrace(process.pid, process.user, process.uid)
+    return problems.more_privileged(process.pid)
 
 
 def _started_at(counters: perfdata.Counters, start_ticks: int) -> bool:
@@ -485,26 +476,23 @@ def _root(pid: int) -> Path:
 def _listens(root: Path, namespace_pid: int) -> bool:
     """Whether there is a file with the name of its attach socket."""
     try:
-        tmp = files.open_directory(root, "tmp")
+        with files.closing(files.open_directory(root, "tmp")) as tmp:
+            os.stat(f".java_pid{namespace_pid}", dir_fd=tmp, follow_symlinks=False)
     except OSError:
         return False
-    try:
-        os.stat(f".java_pid{namespace_pid}", dir_fd=tmp, follow_symlinks=False)
-    except OSError:
-        return False
-    finally:
-        os.close(tmp)
     return True
 
 
 def _counters(root: Path, uid: int, namespace_pid: int) -> perfdata.Counters:
     """The counters of a JVM; empty if it has no counters or they cannot be read."""
-    with contextlib.suppress(OSError), ExitStack() as closing:
-        tmp = files.open_directory(root, "tmp")
-        closing.callback(os.close, tmp)
-        names = os.open(f"/proc/self/fd/{tmp}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        closing.callback(os.close, names)
-        for entry in closing.enter_context(os.scandir(names)):
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    with (
+        contextlib.suppress(OSError),
+        files.closing(files.open_directory(root, "tmp")) as tmp,
+        files.closing(os.open(f"/proc/self/fd/{tmp}", flags)) as names,
+        os.scandir(names) as entries,
+    ):
+        for entry in entries:
             if entry.name.startswith(_COUNTERS) and (counters := _counters_in(tmp, entry.name, uid, namespace_pid)):
                 return counters
     return {}
@@ -514,19 +502,12 @@ def _counters_in(tmp: int, name: str, uid: int, namespace_pid: int) -> perfdata.
     """The counters in the file for this pid in one directory. A file of another user is forged, or belongs to an
     earlier process with the same pid.
     """
-    try:
-        directory = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=tmp)
-    except OSError:
-        return None
-    try:
-        if os.fstat(directory).st_uid != uid:
-            return None
-        content = files.read_foreign(str(namespace_pid), perfdata.MAX_SIZE, directory=directory, owners={uid})
-        return perfdata.parse(content)
-    except OSError:
-        return None
-    finally:
-        os.close(directory)
+    flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with contextlib.suppress(OSError), files.closing(os.open(name, flags, dir_fd=tmp)) as directory:
+        if os.fstat(directory).st_uid == uid:
+            content = files.read_foreign(str(namespace_pid), perfdata.MAX_SIZE, directory=directory, owners={uid})
+            return perfdata.parse(content)
+    return None
 
 
 def _jvm_arguments(counters: perfdata.Counters, command: Sequence[str]) -> tuple[str, ...]:
@@ -586,12 +567,9 @@ def _release_version(root: Path, home: str) -> str:
     homes = [home, home.rpartition("/")[0]] if home.endswith("/jre") else [home] if home else []
     for directory in homes:
         try:
-            top = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
+            with files.closing(files.open_path(root)) as top:
                 path = f"{directory}/release".lstrip("/")
                 text = files.read_foreign(path, _MAX_RELEASE, directory=top, in_root=True).decode("utf-8", "replace")
-            finally:
-                os.close(top)
         except (OSError, ValueError):  # ValueError: the path contains a zero byte
             continue
         match = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)

@@ -10,27 +10,41 @@ PROC = Path("/proc")
 
 CAP_SYS_PTRACE = 19
 
+_MAX_ENVIRONMENT = 1 << 20  # bytes
 _FIELD_START_TIME = 22  # of /proc/<pid>/stat, proc(5)
 
 
-def status(pid: int | str) -> dict[str, str]:
-    """The lines of /proc/<pid>/status. Raises OSError."""
-    text = (PROC / str(pid) / "status").read_text(errors="replace")
-    return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
-
-
-def boot_id() -> str:
-    """The id of the current boot; empty if it is not known."""
+def text(path: Path, limit: int = -1) -> str:
+    """At most ``limit`` bytes of a file; empty if it cannot be read."""
     try:
-        return (PROC / "sys" / "kernel" / "random" / "boot_id").read_text().strip()
+        with path.open("rb") as file:
+            return file.read(limit).decode("utf-8", "replace")
     except OSError:
         return ""
 
 
+def environment(directory: Path) -> dict[str, str]:
+    """The environment of the process with this directory in /proc; empty if this process may not read it. The first of
+    two variables with one name counts, as in Java."""
+    variables = text(directory / "environ", _MAX_ENVIRONMENT).split("\0")
+    return {name: value for name, _, value in (variable.partition("=") for variable in reversed(variables))}
+
+
+def status(pid: int | str) -> dict[str, str]:
+    """The lines of /proc/<pid>/status. Raises OSError."""
+    lines = (PROC / str(pid) / "status").read_text(errors="replace").splitlines()
+    return {key: value.strip() for key, _, value in (line.partition(":") for line in lines)}
+
+
+def boot_id() -> str:
+    """The id of the current boot; empty if it is not known."""
+    return text(PROC / "sys" / "kernel" / "random" / "boot_id").strip()
+
+
 def start_ticks(pid: int) -> int:
     """The start time of the process, in clock ticks since boot. Raises OSError."""
-    text = (PROC / str(pid) / "stat").read_text(errors="replace")
-    after_name = text.rpartition(")")[2].split()  # begins with field 3; the name before it may contain any character
+    line = (PROC / str(pid) / "stat").read_text(errors="replace")
+    after_name = line.rpartition(")")[2].split()  # begins with field 3; the name before it may contain any character
     return int(after_name[_FIELD_START_TIME - 3])
 
 
@@ -56,10 +70,7 @@ def has_capability(lines: dict[str, str], capability: int) -> bool:
 def id_map(pid: int | str) -> str:
     """The mapping from user ids of the process's user namespace to the ids of this process; empty if it is not
     known."""
-    try:
-        return (PROC / str(pid) / "uid_map").read_text()
-    except OSError:
-        return ""
+    return text(PROC / str(pid) / "uid_map")
 
 
 def may_look_into(pid: int) -> bool:

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from urllib.parse import unquote
 
 from btpy.dataclass import dataclass
+from btpy.jvm import procfs
 from btpy.jvm.processes import PROC, JvmProcess
 
-_MOST_ENVIRONMENT = 1 << 20  # the maximum number of bytes of /proc/<pid>/environ that are read
 _MOST_TEXT = 256  # the maximum number of characters of a name or a value
 _MOST_ATTRIBUTES = 64
 _NAME, _ATTRIBUTES, _SPRING = "otel.service.name", "otel.resource.attributes", "spring.application.name"
@@ -29,8 +29,9 @@ class Service:
 
 def service_of(process: JvmProcess) -> Service:
     """The name that the application has for OpenTelemetry or for Spring, else the simple name of its main class."""
+    variables = procfs.environment(PROC / str(process.pid))
     settings = {
-        **_environment(process.pid),
+        **{_VARIABLES[name]: value for name, value in variables.items() if name in _VARIABLES and value},
         **_settings((argument.removeprefix("--") for argument in process.command), (_SPRING,)),
         **_settings((option.removeprefix("-D") for option in process.options), (_NAME, _ATTRIBUTES, _SPRING)),
     }
@@ -44,17 +45,6 @@ def _settings(assignments: Iterable[str], names: Iterable[str]) -> dict[str, str
     """The last value of each of these names."""
     pairs = (assignment.partition("=") for assignment in assignments)
     return {name: value for name, _, value in pairs if name in names and value}
-
-
-def _environment(pid: int) -> dict[str, str]:
-    """Empty if this process may not read the environment."""
-    try:
-        with open(PROC / str(pid) / "environ", "rb") as file:
-            text = file.read(_MOST_ENVIRONMENT).decode("utf-8", "replace")
-    except OSError:
-        return {}
-    pairs = (variable.partition("=") for variable in text.split("\0"))
-    return {_VARIABLES[name]: value for name, _, value in pairs if name in _VARIABLES and value}
 
 
 def _attributes(text: str) -> dict[str, str]:

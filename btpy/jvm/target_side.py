@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from btpy import files
-from btpy.jvm import procfs
+from btpy.jvm import peers, procfs
 from btpy.temporary import Temporary
 
 TYPE_CHECKING = False  # importing typing would take a tenth of the start of this process
@@ -62,7 +62,6 @@ _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.001, 0.01
 _BACKLOG = 16
 _PACKET = 64 * 1024
 _TIMEVAL = struct.Struct("ll")  # struct timeval: seconds, microseconds
-_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 class _Failure(Exception):
@@ -84,7 +83,6 @@ class _TargetSide:
         self._pid = pid
         with _step("process"):
             self._process = os.pidfd_open(pid)
-        with _step("process"):
             if procfs.start_ticks(pid) != start_ticks:
                 raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
         with _step("files"):
@@ -143,15 +141,12 @@ class _TargetSide:
 
     def _copy(self, name: str, source: int) -> str:
         path = self._own_directory() / name
-        copy = os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY, 0o600)
-        try:
+        flags = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY
+        with files.closing(os.open(path, flags, 0o600)) as copy, files.closing(source):
             while part := os.read(source, _PACKET):
                 view = memoryview(part)
                 while view:
                     view = view[os.write(copy, view) :]
-        finally:
-            os.close(copy)
-            os.close(source)
         return self._path_in_target(path)
 
     def _keep(self, name: str) -> str:
@@ -193,8 +188,7 @@ class _TargetSide:
                 raise _Failure("busy", path=f"/tmp/{self._attach_socket}") from None
             finally:
                 os.close(file)
-            credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-            if _CREDENTIALS.unpack(credentials)[0] != self._pid:
+            if peers.process_of(connection) != self._pid:
                 raise _Failure("foreign", path=f"/tmp/{self._attach_socket}")
             return connection.detach()
 
@@ -362,12 +356,9 @@ def _enter(namespace: str) -> None:
     """setns(2), which Python has since 3.12."""
     import ctypes
 
-    descriptor = os.open(namespace, os.O_RDONLY)
-    try:
+    with files.closing(os.open(namespace, os.O_RDONLY)) as descriptor:
         if ctypes.CDLL(None, use_errno=True).setns(descriptor, _CLONE_NEWNET) != 0:
             raise _Failure("network", ctypes.get_errno())
-    finally:
-        os.close(descriptor)
 
 
 def _become(uid: int, gid: int) -> None:

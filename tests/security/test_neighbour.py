@@ -234,7 +234,7 @@ def test_a_command_goes_to_the_jvm_itself_alone(tmp_path: Path) -> None:
             listening = threading.Thread(target=listen)
             listening.start()
             try:
-                with pytest.raises(PermissionError), attach._asking(process) as ask:
+                with pytest.raises(PermissionError), attach.asking(process) as ask:
                     ask("GC.heap_info")
             finally:
                 door.unlink()

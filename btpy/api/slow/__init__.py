@@ -7,5 +7,3 @@
 
 from btpy.events.request_tree import REQUEST, TASK, Node, nodes_of, tree_of
 from btpy.events.requests import Request
-
-__all__ = ["REQUEST", "TASK", "Node", "Request", "nodes_of", "tree_of"]

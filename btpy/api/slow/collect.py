@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import heapq
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from btpy.api.events import Event, EventMaker
@@ -124,8 +124,8 @@ def _unit(pattern: str) -> str:
 class _OpenRequest:
     """The reports about a request that has not ended. ``left_out``: the number of parts that were not kept."""
 
-    parts: list[Part]
-    runs: list[Run]
+    parts: list[Part] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
     left_out: int = 0
 
 
@@ -138,7 +138,7 @@ class Collector:
         self.slow = 0
         self._clock = clock
         self._top = top
-        self._open: dict[int, _OpenRequest] = {}
+        self._open: dict[int, _OpenRequest] = defaultdict(_OpenRequest)
         self._open_parts = 0
         self._blocked: deque[Blocked] = deque(maxlen=_MOST_SAMPLES)
         self._collected: deque[tuple[int, int]] = deque(
@@ -175,7 +175,7 @@ class Collector:
         return [request for _, _, request in sorted(self._slowest, reverse=True)]
 
     def _part(self, flow: int, part: Part) -> None:
-        open_request = self._opened(flow)
+        open_request = self._open[flow]
         if len(open_request.parts) >= MOST_PARTS:
             open_request.left_out += 1
             return
@@ -183,16 +183,10 @@ class Collector:
         self._count()
 
     def _run(self, flow: int, run: Run) -> None:
-        runs = self._opened(flow).runs
+        runs = self._open[flow].runs
         if len(runs) < MOST_PARTS:
             runs.append(run)
             self._count()
-
-    def _opened(self, flow: int) -> _OpenRequest:
-        open_request = self._open.get(flow)
-        if open_request is None:
-            open_request = self._open[flow] = _OpenRequest([], [])
-        return open_request
 
     def _count(self) -> None:
         self._open_parts += 1
@@ -200,9 +194,7 @@ class Collector:
             self._forget(next(iter(self._open)))  # the oldest
 
     def _forget(self, flow: int) -> _OpenRequest:
-        open_request = self._open.pop(flow, None)
-        if open_request is None:
-            return _OpenRequest([], [])
+        open_request = self._open.pop(flow, None) or _OpenRequest()
         self._open_parts -= len(open_request.parts) + len(open_request.runs)
         return open_request
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from btpy.dataclass import dataclass
+from btpy.jvm import procfs
 from btpy.jvm.process_limits import group_directories
 
 _CONTROLLERS = Path("/sys/fs/cgroup")
@@ -36,7 +37,7 @@ def scheduling_of(pid: int, proc: Path = Path("/proc"), controllers: Path = _CON
     """All values are 0 if they cannot be read: on other systems, or because the process has ended."""
     ran = waited = 0
     for path in (proc / str(pid) / "task").glob("*/schedstat"):
-        words = _text(path).split()
+        words = procfs.text(path).split()
         if len(words) == 3:
             ran, waited = ran + int(words[0]), waited + int(words[1])
     limits = dict(line.split() for line in _cpu_stat(pid, proc, controllers).splitlines() if len(line.split()) == 2)
@@ -45,17 +46,10 @@ def scheduling_of(pid: int, proc: Path = Path("/proc"), controllers: Path = _CON
 
 def _cpu_stat(pid: int, proc: Path, controllers: Path) -> str:
     """The text of the first ``cpu.stat`` with periods in the control groups of the process."""
-    groups = _text(proc / str(pid) / "cgroup")
+    groups = procfs.text(proc / str(pid) / "cgroup")
     for controller in ("", "cpu"):  # version 2 of control groups, and version 1
         for directory in group_directories(groups, controller, controllers):
-            text = _text(directory / "cpu.stat")
+            text = procfs.text(directory / "cpu.stat")
             if "nr_periods" in text:
                 return text
     return ""
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
