@@ -19,10 +19,9 @@ from btpy.model.templates import Slot, Template
 from btpy.model.types import Kind
 from btpy.output.ndjson import json_value
 from btpy.output.shapes import Row, chosen, columns_of_map, event_row, file_name, is_timed, map_rows, shape_of, wall
-from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.values import well_formed
-from btpy.output.writer import Context, template_of
+from btpy.output.writer import Context, Writer, template_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -63,7 +62,7 @@ class _Batches(Protocol):
     def close(self) -> None: ...
 
 
-class ArrowWriter(SilentWriter):
+class ArrowWriter(Writer):
     """``files``: makes the file of a shape, in a directory; None: there is one file, and one shape is chosen for it.
 
     Raises UsageError if it is not clear which shape is meant, and without pyarrow.
@@ -105,10 +104,6 @@ class ArrowWriter(SilentWriter):
         if table is not None:
             for row in map_rows(content, template, wall(self._context.clock, nanos), timed=timed):
                 table.add(row)
-
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self.map(content, None, nanos)
 
     def close(self) -> None:
         for table in self._tables.values():

@@ -24,13 +24,12 @@ from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
 from btpy.model.types import Kind
 from btpy.output.ndjson import json_value
 from btpy.output.ranges import skip_notes
-from btpy.output.silent import SilentWriter
 from btpy.output.stream import Document, Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions, table
 from btpy.output.templates import printed
 from btpy.output.values import ValueText
-from btpy.output.writer import Arity, Context, site_fact, slot_value, template_of
+from btpy.output.writer import Arity, Context, Writer, site_fact, slot_value, template_of
 
 PROCESS = 1
 """The process id of the only target."""
@@ -43,7 +42,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=F
 _Render = Callable[[Record], Sequence[dict[str, Any]]]
 
 
-class ChromeWriter(SilentWriter):
+class ChromeWriter(Writer):
     def __init__(self, stream: Stream, context: Context) -> None:
         self._stream = stream
         self._context = context
@@ -90,10 +89,6 @@ class ChromeWriter(SilentWriter):
             arguments = {"skipped": content.skips.skipped, "factor": content.skips.factor, "intervals": ranges}
             event = {"name": text, "ph": "i", "s": "g", "ts": self._time(at), "pid": PROCESS, "args": arguments}
             self._write(event)
-
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self.map(content, None, nanos)
 
     def _render(self, template: Template) -> _Render | None:
         if template.kind is TemplateKind.PRINT:

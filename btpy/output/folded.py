@@ -21,11 +21,10 @@ from btpy.model.outline import Outline
 from btpy.model.templates import Slot, Template, TemplateKind
 from btpy.model.types import Kind
 from btpy.output.ranges import skip_notes
-from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.values import ValueText, visible
-from btpy.output.writer import Context, template_of
+from btpy.output.writer import Context, Writer, template_of
 
 Frames = tuple[str, ...]
 
@@ -98,7 +97,7 @@ class Stacks:
         return (*others, *[frame for stack in stacks for frame in folded(stack, self._context.stacks)])
 
 
-class FoldedWriter(SilentWriter):
+class FoldedWriter(Writer):
     def __init__(self, stream: Stream, context: Context) -> None:
         check_stacks(context.outline, "folded")
         self._stream = stream
@@ -110,10 +109,6 @@ class FoldedWriter(SilentWriter):
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         self._stacks.map(content)
-
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self._stacks.map(content)
 
     def close(self) -> None:
         for frames, weight in sorted(self._stacks.weights().items()):

@@ -22,12 +22,11 @@ from btpy.events.records import Record, Value
 from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
 from btpy.output.cells import cell_text
 from btpy.output.shapes import ESTIMATES, columns_of_map, different, event_values, map_rows, timestamp, wall
-from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.templates import printed
 from btpy.output.values import ValueText, well_formed
-from btpy.output.writer import Context, site_fact, template_of
+from btpy.output.writer import Context, Writer, site_fact, template_of
 
 _Renderer = Callable[[Record], str]
 _Pair = tuple[str, Value]
@@ -36,7 +35,7 @@ _OF_EVENT = ("time", "probe", "host", "pid", "event", "tid", "thread")
 _OF_MAP = ("time", "map", "host", "pid")
 
 
-class LogfmtWriter(SilentWriter):
+class LogfmtWriter(Writer):
     def __init__(self, stream: Stream, context: Context) -> None:
         self._stream = stream
         self._context = context
@@ -67,10 +66,6 @@ class LogfmtWriter(SilentWriter):
                 if value is not None or column not in ESTIMATES
             ]
             self._stream.write(self._line([*first, *pairs]))
-
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self.map(content, None, nanos)
 
     def _compile(self, template: Template) -> _Renderer | None:
         """A function that renders a record as a line. None: nothing is written."""

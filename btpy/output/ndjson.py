@@ -68,6 +68,7 @@ from btpy.output.writer import (
     ProbeError,
     ProbeReport,
     Restraint,
+    Writer,
     pairs,
     site_fact,
     slot_value,
@@ -109,7 +110,7 @@ _TEXTS = _Texts({int: int.__repr__, str: _quoted, bool: lambda value: "true" if 
 _TEXTS[type(None)] = lambda value: "null"
 
 
-class NdjsonWriter:
+class NdjsonWriter(Writer):
     """The ``ndjson`` format."""
 
     _end = "\n"
@@ -211,9 +212,6 @@ class NdjsonWriter:
             for exemplar in value.exemplars
         ]
 
-    def note(self, text: str) -> None:
-        pass
-
     def probe_error(self, error: ProbeError) -> None:
         line, column = error.span.source.position(error.span.start)
         self._write(
@@ -257,9 +255,6 @@ class NdjsonWriter:
                 "probes": [_report(report) for report in end.probes],
             }
         )
-
-    def close(self) -> None:
-        pass
 
     def _write(self, line: dict[str, Any]) -> None:
         self._stream.write(self._encoded(line) + self._end)

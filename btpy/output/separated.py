@@ -37,10 +37,9 @@ from btpy.output.shapes import (
     timestamp,
     wall,
 )
-from btpy.output.silent import SilentWriter
 from btpy.output.stream import Document, Stream
 from btpy.output.values import visible
-from btpy.output.writer import Context, template_of
+from btpy.output.writer import Context, Writer, template_of
 
 
 class Dialect(Enum):
@@ -48,7 +47,7 @@ class Dialect(Enum):
     TSV = "tsv"
 
 
-class SeparatedWriter(SilentWriter):
+class SeparatedWriter(Writer):
     """``files``: makes the file of a shape, in a directory; None: there is one file, and one shape is chosen for it.
 
     Raises UsageError if it is not clear which shape is meant.
@@ -104,10 +103,6 @@ class SeparatedWriter(SilentWriter):
             source = self._tells_source(content.map.title)
             for row in map_rows(content, template, wall(self._context.clock, nanos), timed=timed):
                 self._write(stream, row, timed=timed, source=source)
-
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self.map(content, None, nanos)
 
     def _row(self, template: Template) -> tuple[Stream | None, Callable[[Record], Row]]:
         shape = shape_of(template)

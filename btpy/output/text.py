@@ -10,16 +10,15 @@ from btpy.events.records import Record, StackRef, Value
 from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
 from btpy.model.types import Kind
 from btpy.output.maps import MapText
-from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions
 from btpy.output.templates import Lines, Renderer, ValueShown, are_the_values, named_values, of_values, printed_lines
 from btpy.output.values import Format, ValueText, visible
-from btpy.output.writer import Arity, Context, site_fact, slot_value, template_of
+from btpy.output.writer import Arity, Context, Writer, site_fact, slot_value, template_of
 
 
-class TextWriter(SilentWriter):
+class TextWriter(Writer):
     """The ``text`` format. Errors, losses and the summary are not script output, so the command line prints them."""
 
     def __init__(self, stream: Stream, context: Context, style: Style) -> None:

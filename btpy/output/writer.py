@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
@@ -163,10 +162,12 @@ class End:
     probes: tuple[ProbeReport, ...] = ()
 
 
-class Writer(Protocol):
-    """Writes one format to one stream. Raises OutputError, and ProtocolError for errors of the agent."""
+class Writer:
+    """Writes one format to one stream. It ignores everything that a format does not override. The methods raise
+    OutputError, and ProtocolError for errors of the agent."""
 
-    def attached(self, attached: Attached) -> None: ...
+    def attached(self, attached: Attached) -> None:
+        pass
 
     def records(self, records: Sequence[Record]) -> None:
         """Writes prints, events and warnings. The presenter also shows warnings on standard error."""
@@ -177,21 +178,35 @@ class Writer(Protocol):
         end."""
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        """Writes several maps as one table, by their keys."""
+        """Writes several maps as one table, by their keys. A format without such tables writes each map."""
+        for content in contents:
+            self.map(content, None, nanos)
 
     def note(self, text: str) -> None:
         """Writes a remark for the user about the display."""
 
-    def probe_error(self, error: ProbeError) -> None: ...
+    def probe_error(self, error: ProbeError) -> None:
+        pass
 
-    def lost(self, loss: Loss) -> None: ...
+    def lost(self, loss: Loss) -> None:
+        pass
 
-    def restrained(self, restraint: Restraint) -> None: ...
+    def restrained(self, restraint: Restraint) -> None:
+        pass
 
-    def end(self, end: End) -> None: ...
+    def end(self, end: End) -> None:
+        pass
 
     def close(self) -> None:
         """Writes the end of the document. It is called once, even after an error."""
+
+
+class ExportWriter(Writer):
+    """The output of one target for a backend."""
+
+    def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
+        """Takes the current maps and the counts of the probes. ``at_end``: whether this is the last reading, which is
+        complete."""
 
 
 def template_of(context: Context, record: Record) -> Template:

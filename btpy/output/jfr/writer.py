@@ -18,9 +18,8 @@ from btpy.output.jfr.chunk import Chunk, limited, whole_chunks
 from btpy.output.jfr.metadata import FIRST_EVENT_TYPE
 from btpy.output.jfr.rows import Pending, is_time
 from btpy.output.jfr.sources import MapSource, RecordSource, Row, Source, Sources
-from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
-from btpy.output.writer import Context, End, Loss, ProbeError, ProbeReport, Restraint, template_of
+from btpy.output.writer import Context, End, Loss, ProbeError, ProbeReport, Restraint, Writer, template_of
 
 MOST_BYTES = 1 << 20
 """The largest size of the events of a chunk, in bytes. They are in memory until the chunk is written."""
@@ -35,7 +34,7 @@ _COUNTS = (
 )
 
 
-class JfrWriter(SilentWriter):
+class JfrWriter(Writer):
     """``now``: the clock for the age of a chunk, in seconds."""
 
     def __init__(self, stream: Stream, context: Context, now: Callable[[], float] = time.monotonic) -> None:
@@ -78,10 +77,6 @@ class JfrWriter(SilentWriter):
             source = self._of_maps[content.map] = self._sources.map(content.map)
         for variant, row in source.rows(content, template):
             self._add(variant, row, nanos)
-
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self.map(content, None, nanos)
 
     def probe_error(self, error: ProbeError) -> None:
         line, column = error.span.source.position(error.span.start)

@@ -19,9 +19,8 @@ from btpy.output.parquet.event_rows import Kind, kind_of
 from btpy.output.parquet.map_rows import limited, map_rows
 from btpy.output.parquet.partitions import HOUR_NANOS, hour_of, path_of
 from btpy.output.parquet.schemas import EVENTS, LOSSES, MAPS, DataSet
-from btpy.output.silent import SilentWriter
 from btpy.output.values import well_formed
-from btpy.output.writer import Context, End, ProbeReport, site_fact, template_of
+from btpy.output.writer import Context, End, ExportWriter, ProbeReport, site_fact, template_of
 
 _RUNS = uuid.UUID("6f1f0c86-6a47-4c0e-9d0b-2f8f6f0f3c55")  # the namespace of the ids of runs
 _NAMES_OF_MAPS = tuple(column.name for column in MAPS.columns)
@@ -37,7 +36,7 @@ class Rows(Protocol):
     def end_run(self, run: str, partition: str, rows: list[tuple[Any, ...]]) -> None: ...
 
 
-class ParquetWriter(SilentWriter):
+class ParquetWriter(ExportWriter):
     """``run``: the id of the run, which a run and the replay of its recording share. ``losses``: the partition of its
     losses. ``hours``: the most hours over which its times can spread."""
 
@@ -78,12 +77,7 @@ class ParquetWriter(SilentWriter):
         self._readings += 1
         self._put(content, at, final=False)
 
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self.map(content, None, nanos)
-
     def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
-        """Takes the current maps."""
         at = self._now()
         self._readings += 1
         for content in contents:

@@ -53,7 +53,7 @@ class Exposition:
         metrics = TargetMetrics(context.outline, SimpleValues(context.stacks), origin, of_hosts=context.of_hosts)
         with self._changed:
             self._targets.append(metrics)
-        return ExpositionWriter(metrics, context)
+        return ExpositionWriter(metrics)
 
     def begin_report(self) -> bool:
         """Returns whether a scrape waits for a reading, and a reading is possible now."""

@@ -8,26 +8,23 @@ from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import MapContent
 from btpy.model.templates import Template
 from btpy.output.prometheus.target_metrics import TargetMetrics
-from btpy.output.silent import SilentWriter
-from btpy.output.writer import Context, End
+from btpy.output.writer import End, ExportWriter
 
 
-class ExpositionWriter(SilentWriter):
+class ExpositionWriter(ExportWriter):
     """Prints and events are not metrics: they are left out."""
 
-    def __init__(self, metrics: TargetMetrics, context: Context) -> None:
+    def __init__(self, metrics: TargetMetrics) -> None:
         self._metrics = metrics
-        self._context = context
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         self._metrics.put(content, flushed=template is not None and content.map.id in template.flushed)
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
         for content in contents:
-            self._metrics.put(content, flushed=content.map.id in template.flushed)
+            self.map(content, template, nanos)
 
     def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
-        """Takes the current maps and the counts of the probes."""
         for content in contents:
             self._metrics.put(content)
         self._metrics.count(accounts)
