@@ -21,11 +21,11 @@ from btpy.events.aggregates import MapContent
 from btpy.events.records import Record, Value
 from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
 from btpy.output.cells import cell_text
-from btpy.output.shapes import ESTIMATES, columns_of_map, different, event_values, map_rows, timestamp, wall
+from btpy.output.shapes import ESTIMATES, columns_of_map, different, event_values, map_rows, wall
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.templates import printed
-from btpy.output.values import ValueText, well_formed
+from btpy.output.values import ValueText, timestamp, well_formed
 from btpy.output.writer import Context, Writer, site_fact, template_of
 
 _Renderer = Callable[[Record], str]

@@ -11,11 +11,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from json.encoder import encode_basestring
 from typing import Any
 
-from btpy.errors import ProtocolError
 from btpy.events.accounts import Cause
 from btpy.events.aggregates import (
     Aggregate,
@@ -58,7 +56,7 @@ from btpy.output.stream import Document, Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions, joined, table
 from btpy.output.templates import are_the_values, is_carried, printed
-from btpy.output.values import ValueText, well_formed
+from btpy.output.values import ValueText, timestamp, well_formed
 from btpy.output.writer import (
     Arity,
     Attached,
@@ -120,7 +118,6 @@ class NdjsonWriter(Writer):
         self._context = context
         self._text = ValueText(context.stacks, Style())
         self._renderers: dict[int, _Renderer] = {}
-        self._second = (-1, "")
         self._heads: dict[tuple[str, int, int, str], str] = {}
         self._first: dict[str, Any] = {"v": VERSION}
         if context.host is not None:
@@ -205,7 +202,7 @@ class NdjsonWriter(Writer):
         return [
             {
                 "value": finite(exemplar.value),
-                "ts": self._wall_time(exemplar.nanos),
+                "ts": timestamp(exemplar.nanos),
                 "trace_id": exemplar.trace_id.hex(),
                 "span_id": exemplar.span_id.hex(),
             }
@@ -357,18 +354,7 @@ class NdjsonWriter(Writer):
         return render
 
     def _time(self, nanos: int) -> str:
-        return self._wall_time(self._context.clock.wall(nanos))
-
-    def _wall_time(self, nanos: int) -> str:
-        """``nanos``: since 1970."""
-        seconds, rest = divmod(nanos, 10**9)
-        if self._second[0] != seconds:
-            try:
-                text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-            except (ValueError, OverflowError, OSError) as cause:
-                raise ProtocolError(f"a record from {seconds} s after 1970") from cause
-            self._second = seconds, text
-        return f"{self._second[1]}.{rest // 1000:06d}Z"
+        return timestamp(self._context.clock.wall(nanos))
 
 
 class JsonWriter(NdjsonWriter):

@@ -34,11 +34,10 @@ from btpy.output.shapes import (
     map_rows,
     shape_of,
     shapes,
-    timestamp,
     wall,
 )
 from btpy.output.stream import Document, Stream
-from btpy.output.values import visible
+from btpy.output.values import timestamp, visible
 from btpy.output.writer import Context, Writer, template_of
 
 
@@ -70,7 +69,6 @@ class SeparatedWriter(Writer):
         self._files = files
         self._safe = safe
         self._single_shape = chosen(context.outline, only, dialect.value) if files is None else None
-        self._second, self._second_text = -1, ""  # the time of the last row, in whole seconds
         pid = None if context.pid is None else str(context.pid)
         self._source = {"host": context.host, "pid": pid} if context.of_hosts else {"pid": pid}
         self._merged = {
@@ -137,10 +135,7 @@ class SeparatedWriter(Writer):
         text, delimited = self._text, self._delimited
         cells = [str(cell) if type(cell) is int else delimited(text(cell)) for cell in row]
         if timed and isinstance(row[0], int):
-            second, rest = divmod(row[0], 10**9)
-            if second != self._second:
-                self._second, self._second_text = second, timestamp(second * 10**9).partition(".")[0]
-            cells[0] = f"{self._second_text}.{rest // 1000:06d}Z"
+            cells[0] = timestamp(row[0])
         stream.write(self._line([*map(delimited, self._source.values()), *cells] if source else cells))
 
     def _line(self, cells: Sequence[str]) -> str:
