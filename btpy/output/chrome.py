@@ -22,14 +22,14 @@ from btpy.events.aggregates import Aggregate, MapContent, intervals, measure
 from btpy.events.records import Record, Value
 from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
 from btpy.model.types import Kind
-from btpy.output.ndjson import json_value
+from btpy.output.ndjson import event_members
 from btpy.output.ranges import skip_notes
 from btpy.output.stream import Document, Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions, table
 from btpy.output.templates import printed
 from btpy.output.values import ValueText
-from btpy.output.writer import Arity, Context, Writer, site_fact, slot_value, template_of
+from btpy.output.writer import Context, Writer, site_fact, template_of
 
 PROCESS = 1
 """The process id of the only target."""
@@ -95,7 +95,8 @@ class ChromeWriter(Writer):
             text = printed(template, self._context, self._text)
             arguments: Callable[[Record], dict[str, Any]] = lambda record: {"text": text(record)}  # noqa: E731
         elif template.kind is TemplateKind.EMIT:
-            arguments = self._arguments(template)
+            members = event_members(template, self._context, self._text)
+            arguments = lambda record: members(record)[0]  # noqa: E731
         else:
             return None
         name = template.name or self._context.outline.probes[template.probe].name
@@ -123,26 +124,6 @@ class ChromeWriter(Writer):
             return [first, {**event, "ph": "e", "ts": self._time(record.nanos), "args": {}}]
 
         return render
-
-    def _arguments(self, template: Template) -> Callable[[Record], dict[str, Any]]:
-        slots = [(part.label or "value", part) for part in template.parts if isinstance(part, Slot)]
-        arity = Arity.of(template)
-
-        def arguments(record: Record) -> dict[str, Any]:
-            arity.check(record)
-            values_of: dict[str, Any] = {}
-            for label, slot in slots:
-                if isinstance(slot.value, SiteFact):
-                    values_of[label] = site_fact(self._context, record, slot.value)
-                elif slot.rest:
-                    values_of[label] = [
-                        json_value(v, self._context.stacks, {}, "") for v in record.values[slot.value :]
-                    ]
-                else:
-                    values_of[label] = json_value(slot_value(record, slot), self._context.stacks, {}, "")
-            return values_of
-
-        return arguments
 
     def _name_thread(self, record: Record) -> None:
         if self._threads.get(record.tid) != record.thread:
