@@ -331,18 +331,12 @@ class NdjsonWriter(Writer):
 
         return render
 
-    def _with_context(self, kind: str, record: Record, text: str, carried: Sequence[Slot]) -> str:
-        """The line of a PRINT record that has values of ``--with``."""
-        values, cuts = carried_members(carried, record, self._context)
-        line = {**self._head(kind, record), "data": well_formed(text), "context": values}
-        return self._encoded({**line, "cut": cuts} if cuts else line)
-
     def _printed(self, template: Template) -> _Renderer:
         text = printed(template, self._context, self._text, carried=False)
         kind = "warn" if template.kind is TemplateKind.WARN else "printf"
-        carried = [part for part in template.parts if is_carried(part)]
-        if carried:
-            return lambda record: self._with_context(kind, record, text(record), carried)
+        if any(map(is_carried, template.parts)):
+            context = event_members(template, self._context, self._text, carried=True)
+            return lambda record: self._with_context(kind, record, text(record), *context(record))
 
         def render(record: Record) -> str:
             line = text(record)
@@ -352,6 +346,11 @@ class NdjsonWriter(Writer):
                 return self._encoded({**self._head(kind, record), "data": well_formed(line)})
 
         return render
+
+    def _with_context(self, kind: str, record: Record, text: str, values: dict[str, Any], cuts: dict[str, int]) -> str:
+        """The line of a PRINT record that has values of ``--with``."""
+        line = {**self._head(kind, record), "data": well_formed(text), "context": values}
+        return self._encoded({**line, "cut": cuts} if cuts else line)
 
     def _time(self, nanos: int) -> str:
         return timestamp(self._context.clock.wall(nanos))
@@ -371,9 +370,13 @@ Members = tuple[dict[str, Any], dict[str, int]]
 """Values by name, and the full length of each text that was cut, by path."""
 
 
-def event_members(template: Template, context: Context, text: ValueText) -> Callable[[Record], Members]:
-    """A function that returns the values of a record of EMIT. That function raises ProtocolError."""
-    slots = [(part.label or "value", part) for part in template.parts if isinstance(part, Slot)]
+def event_members(
+    template: Template, context: Context, text: ValueText, *, carried: bool = False
+) -> Callable[[Record], Members]:
+    """A function that returns the values of a record of EMIT, or with ``carried`` the values of ``--with`` in a record
+    of PRINT. That function raises ProtocolError."""
+    parts = filter(is_carried, template.parts) if carried else template.parts
+    slots = [(part.label or "value", part) for part in parts if isinstance(part, Slot)]
     arity = Arity.of(template)
     stacks = context.stacks
 
@@ -382,33 +385,18 @@ def event_members(template: Template, context: Context, text: ValueText) -> Call
         cuts: dict[str, int] = {}
         data: dict[str, Any] = {}
         for label, slot in slots:
-            if isinstance(slot.value, SiteFact):
-                data[label] = site_fact(context, record, slot.value)
-            elif slot.named:
+            if slot.named:
                 data[label] = {
                     well_formed(name): json_value(value, stacks, cuts, f"{label}.{name}")
-                    for name, value in pairs(record, slot.value, context.outline.redact)
+                    for name, value in pairs(record, slot, context.outline.redact)
                 }
-            elif slot.rest:
-                rest = record.values[slot.value :]
-                data[label] = [json_value(v, stacks, cuts, f"{label}[{i}]") for i, v in enumerate(rest)]
             elif slot.time:
-                data[label] = well_formed(text.slot(slot)(record.values[slot.value]))
+                data[label] = well_formed(text.slot(slot)(slot_value(context, record, slot)))
             else:
-                data[label] = json_value(slot_value(record, slot), stacks, cuts, label)
+                data[label] = json_value(slot_value(context, record, slot), stacks, cuts, label)
         return data, cuts
 
     return members
-
-
-def carried_members(carried: Sequence[Slot], record: Record, context: Context) -> Members:
-    """The values of ``--with`` in a record of PRINT."""
-    cuts: dict[str, int] = {}
-    values = {
-        slot.label or "value": json_value(slot_value(record, slot), context.stacks, cuts, slot.label or "")
-        for slot in carried
-    }
-    return values, cuts
 
 
 _MAP_TYPES = {

@@ -212,13 +212,13 @@ def slot_getter(slot: Slot, context: Context) -> Callable[[Record], Value]:
     values = ValueText(context.stacks, Style())
     if slot.named:
         redact = context.outline.redact
-        return lambda record: ", ".join(f"{name}={values.inner(value)}" for name, value in pairs(record, where, redact))
+        return lambda record: ", ".join(f"{name}={values.inner(value)}" for name, value in pairs(record, slot, redact))
     if slot.rest:
         return lambda record: ", ".join(values.inner(value) for value in record.values[where:])
     if slot.time:
         getter = values.slot(slot)
         return lambda record: getter(record.values[where])
-    return lambda record: slot_value(record, slot)
+    return lambda record: slot_value(context, record, slot)
 
 
 def map_rows(content: MapContent, template: Template | None, time: int | None, *, timed: bool) -> Iterator[Row]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record, StackRef, Value
-from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
+from btpy.model.templates import Slot, Template, TemplateKind
 from btpy.model.types import Kind
 from btpy.output.maps import MapText
 from btpy.output.stream import Stream
@@ -15,7 +15,7 @@ from btpy.output.style import Style
 from btpy.output.tables import TableOptions
 from btpy.output.templates import Lines, Renderer, ValueShown, are_the_values, named_values, of_values, printed_lines
 from btpy.output.values import Format, ValueText, visible
-from btpy.output.writer import Arity, Context, Writer, site_fact, slot_value, template_of
+from btpy.output.writer import Arity, Context, Writer, slot_value, template_of
 
 
 class TextWriter(Writer):
@@ -128,17 +128,13 @@ class RecordText:
 
     def _field(self, slot: Slot) -> Callable[[Record], tuple[str, bool]]:
         """The text of a field, and whether it is a stack."""
-        where = slot.value
-        format_ = self._values.slot(slot)
+        show = _quoting(self._values.slot(slot))
 
         def get(record: Record) -> tuple[str, bool]:
-            if slot.named and isinstance(where, int):
-                redact = self._context.outline.redact
-                return f"{{{named_values(record, where, self._values.inner, redact)}}}", False
-            if slot.rest and isinstance(where, int):
-                return f"[{', '.join([self._values.inner(value) for value in record.values[where:]])}]", False
-            value = site_fact(self._context, record, where) if isinstance(where, SiteFact) else slot_value(record, slot)
-            return _quoting(format_)(value), isinstance(value, StackRef)
+            if slot.named:
+                return f"{{{named_values(record, slot, self._values.inner, self._context.outline.redact)}}}", False
+            value = slot_value(self._context, record, slot)
+            return show(value), isinstance(value, StackRef)
 
         return get
 

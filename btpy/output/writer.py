@@ -9,7 +9,7 @@ from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
 from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import MapContent
-from btpy.events.records import ObjectValue, Record, Value, Withheld
+from btpy.events.records import ObjectValue, Record, SequenceValue, Value, Withheld
 from btpy.events.stacks import StackTable
 from btpy.model.outline import Outline
 from btpy.model.secrets import names_secret
@@ -239,16 +239,21 @@ class Arity:
             raise ProtocolError(f"record of template {record.template} has {count} values, not {self.least}")
 
 
-def slot_value(record: Record, slot: Slot) -> Value:
-    """The value of a slot that is not the rest. For ``fields(x)`` this is the object without its class."""
-    assert isinstance(slot.value, int)
+def slot_value(context: Context, record: Record, slot: Slot) -> Value:
+    """The value of a slot without names. The rest of a record is a sequence. For ``fields(x)`` the value is the object
+    without its class. Raises ProtocolError."""
+    if isinstance(slot.value, SiteFact):
+        return site_fact(context, record, slot.value)
+    if slot.rest:
+        rest = record.values[slot.value :]
+        return SequenceValue("", len(rest), rest)
     value = record.values[slot.value]
     return replace(value, class_name="") if slot.bare and isinstance(value, ObjectValue) else value
 
 
-def pairs(record: Record, first: int, redact: bool) -> list[tuple[str, Value]]:
-    """Names and values of a named rest, which begins at value ``first``. Raises ProtocolError."""
-    rest = record.values[first:]
+def pairs(record: Record, slot: Slot, redact: bool) -> list[tuple[str, Value]]:
+    """Names and values of a named rest. Raises ProtocolError."""
+    rest = record.values[slot.value :] if isinstance(slot.value, int) else ()
     names = [name for name in rest[::2] if isinstance(name, str)]
     if 2 * len(names) != len(rest):
         raise ProtocolError(f"record of template {record.template} does not have pairs of names and values")
