@@ -155,7 +155,8 @@ class NdjsonWriter(Writer):
         keys = _key_texts([key for key, _ in table.rows], self._text)
         rows = {
             text: {
-                map_.title: _shown(value, self._context.stacks) for map_, value in zip(table.maps, values, strict=True)
+                content.map.title: _shown(value, self._context.stacks)
+                for content, value in zip(contents, values, strict=True)
             }
             for text, (_, values) in zip(keys, table.rows, strict=True)
         }
@@ -164,14 +165,9 @@ class NdjsonWriter(Writer):
             line["hidden"] = table.hidden
         for content in contents:
             _add_skips(line, content)
-        for at, map_ in enumerate(table.maps):
-            intervals_by_key = {
-                text: _intervals(map_, values[at]) for text, (_, values) in zip(keys, table.rows, strict=True)
-            }
-            if any(intervals_by_key.values()):
-                line.setdefault("intervals", {})[map_.title] = {
-                    text: intervals for text, intervals in intervals_by_key.items() if intervals
-                }
+        for at, content in enumerate(contents):
+            shown = [_intervals(content.map, values[at]) for _, values in table.rows]
+            _add_some(line, "intervals", content.map.title, keys, shown)
         self._write(line)
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
@@ -544,9 +540,9 @@ def _by_key(keys: Sequence[str] | None, shown: Sequence[Any]) -> Any:
 def _add_some(line: dict[str, Any], member: str, name: str, keys: Sequence[str] | None, shown: Sequence[Any]) -> None:
     """Adds a member that only some values of a map have."""
     if keys is None and any(shown):
-        line[member] = {name: shown[0]}
+        line.setdefault(member, {})[name] = shown[0]
     elif keys is not None and any(shown):
-        line[member] = {name: {key: item for key, item in zip(keys, shown, strict=True) if item}}
+        line.setdefault(member, {})[name] = {key: item for key, item in zip(keys, shown, strict=True) if item}
 
 
 def _add_skips(line: dict[str, Any], content: MapContent) -> None:
