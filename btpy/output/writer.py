@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
-from btpy.events.accounts import ProbeAccount
+from btpy.events.accounts import Cause, ProbeAccount
 from btpy.events.aggregates import MapContent
 from btpy.events.records import ObjectValue, Record, SequenceValue, Value, Withheld
 from btpy.events.stacks import StackTable
@@ -146,6 +146,25 @@ class ProbeReport:
     @property
     def dropped(self) -> int:
         return self.account.dropped + self.discarded
+
+    def counts(self, written: int) -> dict[str, int]:
+        """The counts by name, for formats that have a column for each. ``written``: the number of its records in the
+        output."""
+        account = self.account
+        return {
+            "fired": account.fired,
+            "skipped": account.skipped,
+            "limited": account.limited,
+            "errors": self.errors,
+            "produced": account.produced,
+            "delivered": account.delivered,
+            "written": written,
+            "withheld": self.withheld,
+            "discarded": self.discarded,
+            **{f"dropped_{cause.value}": account.dropped_by.get(cause, 0) for cause in Cause},
+            "map_full": account.map_full,
+            "restraints": self.restraints,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, fields
 
-from btpy.events.accounts import Cause
+from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
 from btpy.model.maps import Map
@@ -27,11 +27,7 @@ MOST_BYTES = 1 << 20
 CHUNK_SECONDS = 5.0
 """Seconds that an event may wait until its chunk is written. A chunk has some 4 KB beside its events."""
 
-_COUNTS = (
-    *("probe", "fired", "skipped", "limited", "errors", "produced", "delivered", "written", "withheld", "discarded"),
-    *[f"dropped_{cause.value}" for cause in Cause],
-    *("map_full", "restraints"),
-)
+_COUNTS = ("probe", *ProbeReport("", ProbeAccount(0)).counts(0))
 
 
 class JfrWriter(Writer):
@@ -92,7 +88,7 @@ class JfrWriter(Writer):
     def end(self, end: End) -> None:
         counts = {self._context.outline.probes[probe].name: count for probe, count in self._written.items()}
         for report in end.probes:
-            self._add(self._counts, _counts(report, counts.get(report.probe, 0)))
+            self._add(self._counts, (report.probe, *report.counts(counts.get(report.probe, 0)).values()))
         self._add(self._end, (end.reason, end.produced, end.delivered, end.dropped, end.restored, end.woven))
 
     def close(self) -> None:
@@ -129,14 +125,3 @@ class JfrWriter(Writer):
 
     def _id(self, name: str) -> int:
         return self._ids.setdefault(name, FIRST_EVENT_TYPE + len(self._ids))
-
-
-def _counts(report: ProbeReport, count: int) -> Row:
-    account = report.account
-    return (
-        report.probe,
-        *(account.fired, account.skipped, account.limited, report.errors, account.produced, account.delivered),
-        *(count, report.withheld, report.discarded),
-        *(account.dropped_by.get(cause, 0) for cause in Cause),
-        *(account.map_full, report.restraints),
-    )

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 from btpy.errors import OutputError
-from btpy.events.accounts import Cause, ProbeAccount
+from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
 from btpy.model.templates import SiteFact, Template
@@ -104,14 +104,8 @@ class ParquetWriter(ExportWriter):
         return time.time_ns() if self._sink.now is None else self._sink.now
 
     def _loss(self, report: ProbeReport, reason: str, nanos: int) -> tuple[Any, ...]:
-        account = report.account
-        counts = (
-            *(account.fired, account.skipped, account.limited, report.errors, account.produced, account.delivered),
-            *(self._written[report.probe], report.withheld, report.discarded),
-            *(account.dropped_by.get(cause, 0) for cause in Cause),
-            *(account.map_full, report.restraints),
-        )
-        return (*self._head(nanos), well_formed(report.probe), reason, *map(limited, counts))
+        counts = report.counts(self._written[report.probe])
+        return (*self._head(nanos), well_formed(report.probe), reason, *map(limited, counts.values()))
 
     def _head(self, nanos: int) -> tuple[int, int, str, int]:
         return nanos // 1000, nanos, self.run, self._origin.pid
