@@ -38,7 +38,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from btpy.errors import OutputError
 from btpy.output.otlp.metrics import Metrics, Report
 from btpy.output.otlp.settings import Batches, Endpoint, OtlpSettings
-from btpy.output.otlp.transport import Delivered, Outcome, Refused, Repeatable, Transport
+from btpy.output.otlp.transport import Delivered, Outcome, Refused, Repeatable, Transport, printable
 
 CLOSING_SECONDS = 10.0
 """Seconds that the end of a run waits for the backend."""
@@ -440,8 +440,5 @@ def rejected_by(service: Service, answer: bytes, sent: int) -> tuple[int, str]:
         success = service.answer.FromString(answer).partial_success  # type: ignore[attr-defined]
     except DecodeError:
         return 0, ""
-    return min(max(0, getattr(success, service.rejected)), sent), _one_line(success.error_message)
-
-
-def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)[:200].strip() or "no reason is given"
+    reason = printable(success.error_message) or "no reason is given"
+    return min(max(0, getattr(success, service.rejected)), sent), reason
