@@ -114,7 +114,7 @@ class EventMaker:
     def record(self, record: Record) -> Event:
         """Raises ProtocolError for a record that does not fit its template."""
         context = self._context
-        template = template_of(context, record)
+        template = template_of(context, record.template)
         return Event(
             kind=KINDS[template.kind],
             nanos=context.clock.wall(record.nanos),

@@ -29,7 +29,7 @@ from btpy.output.style import Style
 from btpy.output.tables import TableOptions, table
 from btpy.output.templates import printed
 from btpy.output.values import ValueText
-from btpy.output.writer import Context, Writer, site_fact, template_of
+from btpy.output.writer import Context, PerTemplate, Writer, site_fact
 
 PROCESS = 1
 """The process id of the only target."""
@@ -47,7 +47,7 @@ class ChromeWriter(Writer):
         self._stream = stream
         self._context = context
         self._text = ValueText(context.stacks, Style())
-        self._renders: dict[int, _Render | None] = {}
+        self._renders = PerTemplate(context, self._render)
         self._threads: dict[int, str] = {}
         self._over: dict[int, deque[tuple[int, int]]] = {}  # slices by thread, in order of time
         self._beside = 0
@@ -57,8 +57,6 @@ class ChromeWriter(Writer):
 
     def records(self, records: Sequence[Record]) -> None:
         for record in records:
-            if record.template not in self._renders:
-                self._renders[record.template] = self._render(template_of(self._context, record))
             render = self._renders[record.template]
             if render is not None:
                 self._name_thread(record)

@@ -24,7 +24,7 @@ from btpy.output.ranges import skip_notes
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.values import ValueText, visible
-from btpy.output.writer import Context, Writer, template_of
+from btpy.output.writer import Context, PerTemplate, Writer
 
 Frames = tuple[str, ...]
 
@@ -48,15 +48,10 @@ class Stacks:
         self._text = ValueText(context.stacks, Style())
         self._maps: dict[str, Counter[Frames]] = {}
         self._events: dict[str, Counter[Frames]] = {}
-        self._slots: dict[int, tuple[str, tuple[int, ...]]] = {}
+        self._slots = PerTemplate(context, self._name_and_slots)
 
     def record(self, record: Record) -> None:
-        name_and_slots = self._slots.get(record.template)
-        if name_and_slots is None:
-            template = template_of(self._context, record)
-            name = template.name or self._context.outline.probes[template.probe].name
-            name_and_slots = self._slots[record.template] = name, _stack_slots(template)
-        name, slots = name_and_slots
+        name, slots = self._slots[record.template]
         for at in slots:
             value = record.values[at] if at < len(record.values) else None
             if isinstance(value, StackRef):
@@ -87,6 +82,9 @@ class Stacks:
             for frames, weight in stacks.items():
                 totals[visible(name), *frames] += weight
         return totals
+
+    def _name_and_slots(self, template: Template) -> tuple[str, tuple[int, ...]]:
+        return template.name or self._context.outline.probes[template.probe].name, _stack_slots(template)
 
     def _key(self, key: Key) -> Frames:
         """Empty: the event has no stack."""

@@ -26,7 +26,7 @@ from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.templates import printed
 from btpy.output.values import ValueText, timestamp, well_formed
-from btpy.output.writer import Context, Writer, site_fact, template_of
+from btpy.output.writer import Context, PerTemplate, Writer, site_fact
 
 _Renderer = Callable[[Record], str]
 _Pair = tuple[str, Value]
@@ -39,15 +39,13 @@ class LogfmtWriter(Writer):
     def __init__(self, stream: Stream, context: Context) -> None:
         self._stream = stream
         self._context = context
-        self._renderers: dict[int, _Renderer | None] = {}
+        self._renderers = PerTemplate(context, self._compile)
         sources = (("host", context.host), ("pid", context.pid))
         self._source: tuple[_Pair, ...] = tuple((name, value) for name, value in sources if value is not None)
 
     def records(self, records: Sequence[Record]) -> None:
         lines = []
         for record in records:
-            if record.template not in self._renderers:
-                self._renderers[record.template] = self._compile(template_of(self._context, record))
             render = self._renderers[record.template]
             if render is not None:
                 lines.append(render(record))

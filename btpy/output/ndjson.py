@@ -63,6 +63,7 @@ from btpy.output.writer import (
     Context,
     End,
     Loss,
+    PerTemplate,
     ProbeError,
     ProbeReport,
     Restraint,
@@ -70,7 +71,6 @@ from btpy.output.writer import (
     pairs,
     site_fact,
     slot_value,
-    template_of,
 )
 
 VERSION = 1
@@ -117,7 +117,7 @@ class NdjsonWriter(Writer):
         self._stream = stream
         self._context = context
         self._text = ValueText(context.stacks, Style())
-        self._renderers: dict[int, _Renderer] = {}
+        self._renderers = PerTemplate(context, self._compile)
         self._heads: dict[tuple[str, int, int, str], str] = {}
         self._first: dict[str, Any] = {"v": VERSION}
         if context.host is not None:
@@ -134,10 +134,7 @@ class NdjsonWriter(Writer):
         lines = []
         end, renderers = self._end, self._renderers
         for record in records:
-            render = renderers.get(record.template)
-            if render is None:
-                render = renderers[record.template] = self._compile(template_of(self._context, record))
-            line = render(record)
+            line = renderers[record.template](record)
             if line:
                 lines.append(line + end)
         self._stream.write_all(lines)

@@ -24,7 +24,7 @@ class Selection(Writer):
         self._writer.attached(attached)
 
     def records(self, records: Sequence[Record]) -> None:
-        selected = [record for record in records if self._wants(template_of(self._context, record))]
+        selected = [record for record in records if self._wants(template_of(self._context, record.template))]
         if selected:
             self._writer.records(selected)
 

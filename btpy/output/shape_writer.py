@@ -23,7 +23,7 @@ from btpy.output.shapes import (
     wall,
 )
 from btpy.output.stream import Stream
-from btpy.output.writer import Context, Writer, template_of
+from btpy.output.writer import Context, PerTemplate, Writer
 
 
 class Rows(Protocol):
@@ -57,7 +57,7 @@ class ShapeWriter(Writer, ABC, Generic[R]):
             shape = chosen(context.outline, only, format_)
             self._single_shape = shape.name, shape.columns
         self._tables: dict[tuple[str, tuple[str, ...]], R | None] = {}
-        self._rows: dict[int, tuple[R | None, Callable[[Record], Row]]] = {}
+        self._rows = PerTemplate(context, self._of_template)
 
     @abstractmethod
     def _made(self, stream: Stream, columns: tuple[str, ...], of: Template | Map) -> R:
@@ -65,10 +65,7 @@ class ShapeWriter(Writer, ABC, Generic[R]):
 
     def records(self, records: Sequence[Record]) -> None:
         for record in records:
-            table_and_row = self._rows.get(record.template)
-            if table_and_row is None:
-                table_and_row = self._rows[record.template] = self._of_template(template_of(self._context, record))
-            table, row = table_and_row
+            table, row = self._rows[record.template]
             if table is not None:
                 table.add(row(record))
 

@@ -15,7 +15,7 @@ from btpy.output.style import Style
 from btpy.output.tables import TableOptions
 from btpy.output.templates import Lines, Renderer, ValueShown, are_the_values, named_values, of_values, printed_lines
 from btpy.output.values import Format, ValueText, visible
-from btpy.output.writer import Arity, Context, Writer, slot_value, template_of
+from btpy.output.writer import Arity, Context, PerTemplate, Writer, slot_value
 
 
 class TextWriter(Writer):
@@ -68,24 +68,18 @@ class RecordText:
         self._context = context
         self._style = style
         self._values = ValueText(context.stacks, style)
-        self._lines: dict[int, Lines] = {}
+        self._lines = PerTemplate(context, self._compile)
 
     def texts(self, records: Sequence[Record]) -> list[str]:
         """Like :meth:`text`, for many records."""
+        lines = self._lines
         if len({record[0] for record in records}) == 1:
-            return self._lines_of(records[0]).each(records)
-        text, lines = self.text, self._lines
-        return [lines[record[0]].one(record) if record[0] in lines else text(record) for record in records]
+            return lines[records[0].template].each(records)
+        return [lines[record[0]].one(record) for record in records]
 
     def text(self, record: Record) -> str:
         """The text with line ends; empty for records that are not shown. Raises ProtocolError."""
-        return self._lines_of(record).one(record)
-
-    def _lines_of(self, record: Record) -> Lines:
-        lines = self._lines.get(record.template)
-        if lines is None:
-            lines = self._lines[record.template] = self._compile(template_of(self._context, record))
-        return lines
+        return self._lines[record.template].one(record)
 
     def _compile(self, template: Template) -> Lines:
         if template.kind is TemplateKind.PRINT:

@@ -72,7 +72,7 @@ class TreeWriter(Writer):
         return self._trees.too_deep
 
     def _take(self, record: Record) -> None:
-        if template_of(self._context, record).kind is TemplateKind.EMIT:
+        if template_of(self._context, record.template).kind is TemplateKind.EMIT:
             self._tasks.add(record.tid, *task_ran(record))
             return
         site = self._context.sites.get(record.site)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
@@ -228,12 +229,28 @@ class ExportWriter(Writer):
         complete."""
 
 
-def template_of(context: Context, record: Record) -> Template:
+def template_of(context: Context, id_: int) -> Template:
     """Raises ProtocolError for a template that the program does not have."""
     templates = context.outline.templates
-    if not 0 <= record.template < len(templates):
-        raise ProtocolError(f"record of template {record.template}, of {len(templates)}")
-    return templates[record.template]
+    if not 0 <= id_ < len(templates):
+        raise ProtocolError(f"record of template {id_}, of {len(templates)}")
+    return templates[id_]
+
+
+T = TypeVar("T")
+
+
+class PerTemplate(dict[int, T]):
+    """What a format makes of each template, by its id. It is made when it is looked up for the first time. The look-up
+    raises ProtocolError for a template that the program does not have."""
+
+    def __init__(self, context: Context, make: Callable[[Template], T]) -> None:
+        self._context = context
+        self._make = make
+
+    def __missing__(self, id_: int) -> T:
+        made = self[id_] = self._make(template_of(self._context, id_))
+        return made
 
 
 @dataclass(frozen=True, slots=True)

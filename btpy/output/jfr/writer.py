@@ -19,7 +19,7 @@ from btpy.output.jfr.metadata import FIRST_EVENT_TYPE
 from btpy.output.jfr.rows import Pending, is_time
 from btpy.output.jfr.sources import MapSource, RecordSource, Row, Source, Sources
 from btpy.output.stream import Stream
-from btpy.output.writer import Context, End, Loss, ProbeError, ProbeReport, Restraint, Writer, template_of
+from btpy.output.writer import Context, End, Loss, PerTemplate, ProbeError, ProbeReport, Restraint, Writer
 
 MOST_BYTES = 1 << 20
 """The largest size of the events of a chunk, in bytes. They are in memory until the chunk is written."""
@@ -43,7 +43,7 @@ class JfrWriter(Writer):
         self._error = self._sources.own("ProbeError", ("probe", "kind", "file", "line", "column", "count", "message"))
         self._counts = self._sources.own("ProbeCounts", _COUNTS)
         self._end = self._sources.own("End", ("reason", "produced", "delivered", "dropped", "restored", "woven"))
-        self._of_templates: dict[int, RecordSource | None] = {}
+        self._of_templates = PerTemplate(context, self._sources.record)
         self._of_maps: dict[Map, MapSource] = {}
         self._ids: dict[str, int] = {}  # ids of the types of events, by name
         self._written: Counter[int] = Counter()  # the number of events of records, by probe
@@ -58,8 +58,6 @@ class JfrWriter(Writer):
 
     def records(self, records: Sequence[Record]) -> None:
         for record in records:
-            if record.template not in self._of_templates:
-                self._of_templates[record.template] = self._sources.record(template_of(self._context, record))
             of_template = self._of_templates[record.template]
             if of_template is not None:
                 self._latest = max(self._latest, record.nanos)

@@ -19,7 +19,7 @@ from btpy.output.otlp.trace_fields import traced
 from btpy.output.style import Style
 from btpy.output.templates import is_carried, printed
 from btpy.output.values import ValueText, well_formed
-from btpy.output.writer import Context, ProbeError, Restraint, template_of
+from btpy.output.writer import Context, PerTemplate, ProbeError, Restraint
 
 INFO = SeverityNumber.SEVERITY_NUMBER_INFO
 WARN = SeverityNumber.SEVERITY_NUMBER_WARN
@@ -36,12 +36,10 @@ class LogRecords:
         self._context = context
         self._attributes = RecordAttributes(context)
         self._text = ValueText(context.stacks, Style())
-        self._converters: dict[int, _Converter | None] = {}
+        self._converters = PerTemplate(context, self._converter)
 
     def of(self, record: Record) -> LogRecord | None:
         """None for spans, and for records that control the output only. Raises ProtocolError."""
-        if record.template not in self._converters:
-            self._converters[record.template] = self._converter(template_of(self._context, record))
         converter = self._converters[record.template]
         return None if converter is None else converter(record)
 

@@ -15,12 +15,12 @@ from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
 from btpy.model.templates import SiteFact, Template
 from btpy.output.origin import Origin
-from btpy.output.parquet.event_rows import Kind, kind_of
+from btpy.output.parquet.event_rows import kind_of
 from btpy.output.parquet.map_rows import limited, map_rows
 from btpy.output.parquet.partitions import HOUR_NANOS, hour_of, path_of
 from btpy.output.parquet.schemas import EVENTS, LOSSES, MAPS, DataSet
 from btpy.output.values import well_formed
-from btpy.output.writer import Context, End, ExportWriter, ProbeReport, site_fact, template_of
+from btpy.output.writer import Context, End, ExportWriter, PerTemplate, ProbeReport, site_fact
 
 _RUNS = uuid.UUID("6f1f0c86-6a47-4c0e-9d0b-2f8f6f0f3c55")  # the namespace of the ids of runs
 _NAMES_OF_MAPS = tuple(column.name for column in MAPS.columns)
@@ -50,7 +50,7 @@ class ParquetWriter(ExportWriter):
         clock = context.clock
         digest = sources[0].digest if sources else ""
         self.run = str(uuid.uuid5(_RUNS, f"{origin.pid} {clock.nano_time} {clock.wall_nanos} {digest}"))
-        self._kinds: dict[int, Kind | None] = {}
+        self._kinds = PerTemplate(context, lambda template: kind_of(template, context))
         self._partitions: dict[tuple[str, int], str] = {}  # by data set and hour
         self._written: Counter[str] = Counter()  # rows of events by probe
         self._readings = 0
@@ -59,8 +59,6 @@ class ParquetWriter(ExportWriter):
     def records(self, records: Sequence[Record]) -> None:
         wall = self._context.clock.wall
         for record in records:
-            if record.template not in self._kinds:
-                self._kinds[record.template] = kind_of(template_of(self._context, record), self._context)
             kind = self._kinds[record.template]
             if kind is None:
                 continue
