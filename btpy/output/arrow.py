@@ -30,6 +30,7 @@ ROWS = 1 << 15
 """The number of rows of a batch, which btpy keeps in memory."""
 
 _TIMESTAMP = "timestamp[ns, tz=UTC]"
+_TEXTS = "list<item: string>"
 _KINDS = {
     Kind.INT: "int64",
     Kind.LONG: "int64",
@@ -39,7 +40,7 @@ _KINDS = {
     Kind.BOOLEAN: "bool",
     Kind.CHAR: "string",
     Kind.STRING: "string",
-    Kind.STACK: "list<item: string>",
+    Kind.STACK: _TEXTS,
 }
 
 
@@ -172,27 +173,18 @@ class _Table:
 
 def _type(arrow: Any, kind: str | None, cells: list[Any]) -> Any:
     """The type from the script, or from the first rows."""
-    arrow_types = {
-        "int64": arrow.int64(),
-        "double": arrow.float64(),
-        "bool": arrow.bool_(),
-        "string": arrow.string(),
-        "duration[ns]": arrow.duration("ns"),
-        _TIMESTAMP: arrow.timestamp("ns", tz="UTC"),
-        "list<item: string>": arrow.list_(arrow.string()),
-    }
-    if kind is not None:
-        return arrow_types[kind]
-    types = {type(cell) for cell in cells if cell is not None}
-    if types == {bool}:
-        return arrow_types["bool"]
-    if types == {int}:
-        return arrow_types["int64"]
+    kind = kind or _kind_of({type(cell) for cell in cells if cell is not None})
+    if kind == _TIMESTAMP:
+        return arrow.timestamp("ns", tz="UTC")
+    return arrow.list_(arrow.string()) if kind == _TEXTS else arrow.type_for_alias(kind)
+
+
+def _kind_of(types: set[type]) -> str:
     if types and types <= {int, float}:
-        return arrow_types["double"]
-    if types == {list}:
-        return arrow_types["list<item: string>"]
-    return arrow_types["string"]
+        return "int64" if types == {int} else "double"
+    if types == {bool}:
+        return "bool"
+    return _TEXTS if types == {list} else "string"
 
 
 class _Sink:
