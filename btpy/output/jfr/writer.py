@@ -14,10 +14,11 @@ from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
 from btpy.model.maps import Map
 from btpy.model.templates import Template
-from btpy.output.jfr.chunk import Chunk, limited, whole_chunks
+from btpy.output.jfr.chunk import Chunk, whole_chunks
 from btpy.output.jfr.metadata import FIRST_EVENT_TYPE
 from btpy.output.jfr.rows import Pending, is_time
 from btpy.output.jfr.sources import MapSource, RecordSource, Row, Source, Sources
+from btpy.output.quantities import limited
 from btpy.output.stream import Stream
 from btpy.output.writer import Context, End, Loss, PerTemplate, ProbeError, ProbeReport, Restraint, Writer
 

@@ -16,9 +16,10 @@ from btpy.events.records import Record
 from btpy.model.templates import SiteFact, Template
 from btpy.output.origin import Origin
 from btpy.output.parquet.event_rows import kind_of
-from btpy.output.parquet.map_rows import limited, map_rows
+from btpy.output.parquet.map_rows import map_rows
 from btpy.output.parquet.partitions import HOUR_NANOS, hour_of, path_of
 from btpy.output.parquet.schemas import EVENTS, LOSSES, MAPS, DataSet
+from btpy.output.quantities import limited
 from btpy.output.values import well_formed
 from btpy.output.writer import Context, End, ExportWriter, PerTemplate, ProbeReport, site_fact
 
