@@ -77,15 +77,14 @@ class ChromeWriter(Writer):
             number = measure(value, "") if isinstance(value, Aggregate | int | float) else None
             if number is not None and abs(number) != float("inf"):
                 series[self._text.show(key[0]) if key else content.map.title] = number
+        time = self._time(self._ended if nanos is None else nanos)
         if series:
-            at = self._ended if nanos is None else nanos
-            self._write({"name": content.map.title, "ph": "C", "ts": self._time(at), "pid": PROCESS, "args": series})
+            self._write({"name": content.map.title, "ph": "C", "ts": time, "pid": PROCESS, "args": series})
         if content.skips is not None:
             text = f"{content.map.title}: {'; '.join(skip_notes(content, Style()))}"
-            at = self._ended if nanos is None else nanos
             ranges = {self._text.show(key[0]) if key else "": _range(value) for key, value in content.entries}
             arguments = {"skipped": content.skips.skipped, "factor": content.skips.factor, "intervals": ranges}
-            event = {"name": text, "ph": "i", "s": "g", "ts": self._time(at), "pid": PROCESS, "args": arguments}
+            event = {"name": text, "ph": "i", "s": "g", "ts": time, "pid": PROCESS, "args": arguments}
             self._write(event)
 
     def _render(self, template: Template) -> _Render | None:
