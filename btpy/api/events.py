@@ -114,7 +114,7 @@ class EventMaker:
     def record(self, record: Record) -> Event:
         """Raises ProtocolError for a record that does not fit its template."""
         context = self._context
-        template = template_of(context, record)
+        template = template_of(context, record.template)
         return Event(
             kind=KINDS[template.kind],
             nanos=context.clock.wall(record.nanos),
@@ -161,15 +161,13 @@ class EventMaker:
         for index, slot in enumerate(slots):
             label = slot.label or str(index)
             where = slot.value
-            if isinstance(where, SiteFact):
-                values[label] = site_fact(self._context, record, where)
-            elif slot.named:
-                fields = pairs(record, where, self._context.outline.redact)
+            if slot.named:
+                fields = pairs(record, slot, self._context.outline.redact)
                 values[label] = {name: self._python(value) for name, value in fields}
-            elif slot.rest:
+            elif slot.rest and isinstance(where, int):
                 values[label] = [self._python(value) for value in record.values[where:]]
             else:
-                values[label] = self._python(slot_value(record, slot))
+                values[label] = self._python(slot_value(self._context, record, slot))
         return values
 
     def _python(self, value: object) -> object:

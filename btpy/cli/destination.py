@@ -172,9 +172,9 @@ class Destination(NamedTuple):
     def writer(self, stream: Stream, context: Context, console: Console, color: str | None) -> Writer:
         """``color``: the value of --color. Raises UsageError for output that the format cannot show."""
         if self.silent:
-            from btpy.output.silent import SilentWriter
+            from btpy.output.writer import Writer
 
-            return SilentWriter()
+            return Writer()
         directory = self.path if self.is_directory else None
         suffix = f".{self.format.name}{'.gz' if self.compress else ''}"
         files = None if directory is None else lambda name: self._file(directory / f"{name}{suffix}", console)

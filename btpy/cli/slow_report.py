@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from btpy.api.slow import REQUEST, TASK, Node, nodes_of
 from btpy.output.quantities import counted, duration, grouped
-from btpy.output.shapes import timestamp
+from btpy.output.values import timestamp
 
 if TYPE_CHECKING:
     from btpy.api.slow import Request

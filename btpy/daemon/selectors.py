@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from enum import Enum, auto
 
 from btpy.dataclass import dataclass
 from btpy.errors import UsageError
@@ -21,30 +20,17 @@ _EXISTENCE = rf"(!?)\s*({_KEY})"
 _PART = r"\([^()]*\)|[^,()]"  # a comma in parentheses does not end a requirement
 
 
-class _Operator(Enum):
-    IN = auto()
-    NOT_IN = auto()
-    EXISTS = auto()
-    MISSING = auto()
-
-
 @dataclass(frozen=True, slots=True)
 class _Requirement:
+    """The value of the label ``key`` is one of ``values``, or with ``negated`` none of them. As in Kubernetes, a label
+    that is missing has none of the values of the selector; here it has the value None."""
+
     key: str
-    operator: _Operator
-    values: frozenset[str] = frozenset()
+    values: frozenset[str | None]
+    negated: bool
 
     def holds_for(self, labels: Mapping[str, str]) -> bool:
-        """As in Kubernetes, a label that is missing has none of the values."""
-        match self.operator:
-            case _Operator.IN:
-                return self.key in labels and labels[self.key] in self.values
-            case _Operator.NOT_IN:
-                return self.key not in labels or labels[self.key] not in self.values
-            case _Operator.EXISTS:
-                return self.key in labels
-            case _Operator.MISSING:
-                return self.key not in labels
+        return (labels.get(self.key) in self.values) != self.negated
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +53,13 @@ class Selector:
 
 def _requirement(text: str) -> _Requirement:
     if match := re.fullmatch(_EQUALITY, text):
-        operator = _Operator.NOT_IN if match[2] == "!=" else _Operator.IN
-        return _Requirement(match[1], operator, frozenset((match[3],)))
+        return _Requirement(match[1], frozenset((match[3],)), match[2] == "!=")
     if match := re.fullmatch(_SET, text):
         values = [value.strip() for value in match[3].split(",")]
         if all(re.fullmatch(_VALUE, value) for value in values):
-            return _Requirement(match[1], _Operator.IN if match[2] == "in" else _Operator.NOT_IN, frozenset(values))
+            return _Requirement(match[1], frozenset(values), match[2] == "notin")
     if match := re.fullmatch(_EXISTENCE, text):
-        return _Requirement(match[2], _Operator.MISSING if match[1] else _Operator.EXISTS)
+        return _Requirement(match[2], frozenset((None,)), negated=not match[1])
     raise _fault(text)
 
 

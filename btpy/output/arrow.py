@@ -7,22 +7,21 @@ determine the type of a column, its first rows do. Stacks are lists of text; obj
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from btpy.distribution import install_command
 from btpy.errors import OutputError, UsageError
-from btpy.events.aggregates import MapContent
-from btpy.events.records import CutString, EnumValue, Record, StackRef, Value, Withheld
+from btpy.events.records import CutString, EnumValue, StackRef, Value, Withheld
 from btpy.model.maps import Map
 from btpy.model.templates import Slot, Template
 from btpy.model.types import Kind
 from btpy.output.ndjson import json_value
-from btpy.output.shapes import Row, chosen, columns_of_map, event_row, file_name, is_timed, map_rows, shape_of, wall
-from btpy.output.silent import SilentWriter
+from btpy.output.shape_writer import ShapeWriter
+from btpy.output.shapes import Row
 from btpy.output.stream import Stream
 from btpy.output.values import well_formed
-from btpy.output.writer import Context, template_of
+from btpy.output.writer import Context
 
 if TYPE_CHECKING:
     import pyarrow
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 ROWS = 1 << 15
 """The number of rows of a batch, which btpy keeps in memory."""
 
+_TIMESTAMP = "timestamp[ns, tz=UTC]"
+_TEXTS = "list<item: string>"
 _KINDS = {
     Kind.INT: "int64",
     Kind.LONG: "int64",
@@ -39,7 +40,7 @@ _KINDS = {
     Kind.BOOLEAN: "bool",
     Kind.CHAR: "string",
     Kind.STRING: "string",
-    Kind.STACK: "list<item: string>",
+    Kind.STACK: _TEXTS,
 }
 
 
@@ -63,11 +64,8 @@ class _Batches(Protocol):
     def close(self) -> None: ...
 
 
-class ArrowWriter(SilentWriter):
-    """``files``: makes the file of a shape, in a directory; None: there is one file, and one shape is chosen for it.
-
-    Raises UsageError if it is not clear which shape is meant, and without pyarrow.
-    """
+class ArrowWriter(ShapeWriter["_Table"]):
+    """Also raises UsageError without pyarrow."""
 
     def __init__(
         self,
@@ -78,72 +76,24 @@ class ArrowWriter(SilentWriter):
         files: Callable[[str], Stream] | None,
     ) -> None:
         load()
-        self._stream = stream
-        self._context = context
+        super().__init__(stream, context, format_, only, files)
         self._format = format_
-        self._files = files
-        self._single_shape = chosen(context.outline, only, format_) if files is None else None
-        self._tables: dict[tuple[str, tuple[str, ...]], _Table | None] = {}
-        self._rows: dict[int, tuple[_Table | None, Callable[[Record], Row]]] = {}
-        for template in context.outline.templates:  # so that a shape without rows is also a table
-            self._rows[template.id] = self._of_template(template)
-        for map_ in context.outline.maps:
-            self._of_map(map_)
-
-    def records(self, records: Sequence[Record]) -> None:
-        for record in records:
-            table_and_row = self._rows.get(record.template)
-            if table_and_row is None:
-                table_and_row = self._rows[record.template] = self._of_template(template_of(self._context, record))
-            table, row = table_and_row
-            if table is not None:
-                table.add(row(record))
-
-    def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
-        timed = is_timed(content.map, self._context.outline)
-        table = self._of_map(content.map)
-        if table is not None:
-            for row in map_rows(content, template, wall(self._context.clock, nanos), timed=timed):
-                table.add(row)
-
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self.map(content, None, nanos)
+        self._begin(frozenset())
 
     def close(self) -> None:
         for table in self._tables.values():
             if table is not None:
                 table.close()
 
-    def _of_map(self, map_: Map) -> _Table | None:
-        timed = is_timed(map_, self._context.outline)
-        columns = columns_of_map(map_, timed=timed)
-        kinds = ["timestamp[ns, tz=UTC]" if column == "ts" and timed else None for column in columns]
-        kinds[-3:] = ["int64", "double", "double"]  # columns that are empty in most runs
-        return self._table(map_.title, columns, kinds)
-
-    def _of_template(self, template: Template) -> tuple[_Table | None, Callable[[Record], Row]]:
-        shape = shape_of(template)
-        if shape is None:
-            return None, lambda record: ()
-        slots = [_KINDS.get(part.type.kind) for part in template.parts if isinstance(part, Slot)]
-        texts = slots if template.name else ["string"]
-        kinds = ["timestamp[ns, tz=UTC]", "string", "int64", "string", *texts]
-        return self._table(*shape, kinds), event_row(template, self._context)
-
-    def _table(self, name: str, columns: tuple[str, ...], kinds: list[str | None]) -> _Table | None:
-        if (name, columns) not in self._tables:
-            stream: Stream | None = None
-            if self._files is not None:
-                stream = self._stream.beside(file_name(name, self._tables), self._files)
-            elif self._single_shape is not None and (name, columns) == (
-                self._single_shape.name,
-                self._single_shape.columns,
-            ):
-                stream = self._stream
-            table = None if stream is None else _Table(stream, self._context, self._format, columns, kinds)
-            self._tables[name, columns] = table
-        return self._tables[name, columns]
+    def _made(self, stream: Stream, columns: tuple[str, ...], of: Template | Map) -> _Table:
+        kinds: list[str | None]
+        if isinstance(of, Map):
+            kinds = [_TIMESTAMP if column == "ts" else None for column in columns]
+            kinds[-3:] = ["int64", "double", "double"]  # columns that are empty in most runs
+        else:
+            slots = [_KINDS.get(part.type.kind) for part in of.parts if isinstance(part, Slot)]
+            kinds = [_TIMESTAMP, "string", "int64", "string", *(slots if of.name else ["string"])]
+        return _Table(stream, self._context, self._format, columns, kinds)
 
 
 class _Table:
@@ -223,27 +173,18 @@ class _Table:
 
 def _type(arrow: Any, kind: str | None, cells: list[Any]) -> Any:
     """The type from the script, or from the first rows."""
-    arrow_types = {
-        "int64": arrow.int64(),
-        "double": arrow.float64(),
-        "bool": arrow.bool_(),
-        "string": arrow.string(),
-        "duration[ns]": arrow.duration("ns"),
-        "timestamp[ns, tz=UTC]": arrow.timestamp("ns", tz="UTC"),
-        "list<item: string>": arrow.list_(arrow.string()),
-    }
-    if kind is not None:
-        return arrow_types[kind]
-    types = {type(cell) for cell in cells if cell is not None}
-    if types == {bool}:
-        return arrow_types["bool"]
-    if types == {int}:
-        return arrow_types["int64"]
+    kind = kind or _kind_of({type(cell) for cell in cells if cell is not None})
+    if kind == _TIMESTAMP:
+        return arrow.timestamp("ns", tz="UTC")
+    return arrow.list_(arrow.string()) if kind == _TEXTS else arrow.type_for_alias(kind)
+
+
+def _kind_of(types: set[type]) -> str:
     if types and types <= {int, float}:
-        return arrow_types["double"]
-    if types == {list}:
-        return arrow_types["list<item: string>"]
-    return arrow_types["string"]
+        return "int64" if types == {int} else "double"
+    if types == {bool}:
+        return "bool"
+    return _TEXTS if types == {list} else "string"
 
 
 class _Sink:

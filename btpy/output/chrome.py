@@ -22,15 +22,14 @@ from btpy.events.aggregates import Aggregate, MapContent, intervals, measure
 from btpy.events.records import Record, Value
 from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
 from btpy.model.types import Kind
-from btpy.output.ndjson import json_value
+from btpy.output.ndjson import event_members
 from btpy.output.ranges import skip_notes
-from btpy.output.silent import SilentWriter
 from btpy.output.stream import Document, Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions, table
 from btpy.output.templates import printed
 from btpy.output.values import ValueText
-from btpy.output.writer import Arity, Context, site_fact, slot_value, template_of
+from btpy.output.writer import Context, PerTemplate, Writer, site_fact
 
 PROCESS = 1
 """The process id of the only target."""
@@ -43,12 +42,12 @@ _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=F
 _Render = Callable[[Record], Sequence[dict[str, Any]]]
 
 
-class ChromeWriter(SilentWriter):
+class ChromeWriter(Writer):
     def __init__(self, stream: Stream, context: Context) -> None:
         self._stream = stream
         self._context = context
         self._text = ValueText(context.stacks, Style())
-        self._renders: dict[int, _Render | None] = {}
+        self._renders = PerTemplate(context, self._render)
         self._threads: dict[int, str] = {}
         self._over: dict[int, deque[tuple[int, int]]] = {}  # slices by thread, in order of time
         self._beside = 0
@@ -58,8 +57,6 @@ class ChromeWriter(SilentWriter):
 
     def records(self, records: Sequence[Record]) -> None:
         for record in records:
-            if record.template not in self._renders:
-                self._renders[record.template] = self._render(template_of(self._context, record))
             render = self._renders[record.template]
             if render is not None:
                 self._name_thread(record)
@@ -80,27 +77,23 @@ class ChromeWriter(SilentWriter):
             number = measure(value, "") if isinstance(value, Aggregate | int | float) else None
             if number is not None and abs(number) != float("inf"):
                 series[self._text.show(key[0]) if key else content.map.title] = number
+        time = self._time(self._ended if nanos is None else nanos)
         if series:
-            at = self._ended if nanos is None else nanos
-            self._write({"name": content.map.title, "ph": "C", "ts": self._time(at), "pid": PROCESS, "args": series})
+            self._write({"name": content.map.title, "ph": "C", "ts": time, "pid": PROCESS, "args": series})
         if content.skips is not None:
             text = f"{content.map.title}: {'; '.join(skip_notes(content, Style()))}"
-            at = self._ended if nanos is None else nanos
             ranges = {self._text.show(key[0]) if key else "": _range(value) for key, value in content.entries}
             arguments = {"skipped": content.skips.skipped, "factor": content.skips.factor, "intervals": ranges}
-            event = {"name": text, "ph": "i", "s": "g", "ts": self._time(at), "pid": PROCESS, "args": arguments}
+            event = {"name": text, "ph": "i", "s": "g", "ts": time, "pid": PROCESS, "args": arguments}
             self._write(event)
-
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self.map(content, None, nanos)
 
     def _render(self, template: Template) -> _Render | None:
         if template.kind is TemplateKind.PRINT:
             text = printed(template, self._context, self._text)
             arguments: Callable[[Record], dict[str, Any]] = lambda record: {"text": text(record)}  # noqa: E731
         elif template.kind is TemplateKind.EMIT:
-            arguments = self._arguments(template)
+            members = event_members(template, self._context, self._text)
+            arguments = lambda record: members(record)[0]  # noqa: E731
         else:
             return None
         name = template.name or self._context.outline.probes[template.probe].name
@@ -128,26 +121,6 @@ class ChromeWriter(SilentWriter):
             return [first, {**event, "ph": "e", "ts": self._time(record.nanos), "args": {}}]
 
         return render
-
-    def _arguments(self, template: Template) -> Callable[[Record], dict[str, Any]]:
-        slots = [(part.label or "value", part) for part in template.parts if isinstance(part, Slot)]
-        arity = Arity.of(template)
-
-        def arguments(record: Record) -> dict[str, Any]:
-            arity.check(record)
-            values_of: dict[str, Any] = {}
-            for label, slot in slots:
-                if isinstance(slot.value, SiteFact):
-                    values_of[label] = site_fact(self._context, record, slot.value)
-                elif slot.rest:
-                    values_of[label] = [
-                        json_value(v, self._context.stacks, {}, "") for v in record.values[slot.value :]
-                    ]
-                else:
-                    values_of[label] = json_value(slot_value(record, slot), self._context.stacks, {}, "")
-            return values_of
-
-        return arguments
 
     def _name_thread(self, record: Record) -> None:
         if self._threads.get(record.tid) != record.thread:

@@ -21,11 +21,10 @@ from btpy.model.outline import Outline
 from btpy.model.templates import Slot, Template, TemplateKind
 from btpy.model.types import Kind
 from btpy.output.ranges import skip_notes
-from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.values import ValueText, visible
-from btpy.output.writer import Context, template_of
+from btpy.output.writer import Context, PerTemplate, Writer
 
 Frames = tuple[str, ...]
 
@@ -49,15 +48,10 @@ class Stacks:
         self._text = ValueText(context.stacks, Style())
         self._maps: dict[str, Counter[Frames]] = {}
         self._events: dict[str, Counter[Frames]] = {}
-        self._slots: dict[int, tuple[str, tuple[int, ...]]] = {}
+        self._slots = PerTemplate(context, self._name_and_slots)
 
     def record(self, record: Record) -> None:
-        name_and_slots = self._slots.get(record.template)
-        if name_and_slots is None:
-            template = template_of(self._context, record)
-            name = template.name or self._context.outline.probes[template.probe].name
-            name_and_slots = self._slots[record.template] = name, _stack_slots(template)
-        name, slots = name_and_slots
+        name, slots = self._slots[record.template]
         for at in slots:
             value = record.values[at] if at < len(record.values) else None
             if isinstance(value, StackRef):
@@ -89,6 +83,9 @@ class Stacks:
                 totals[visible(name), *frames] += weight
         return totals
 
+    def _name_and_slots(self, template: Template) -> tuple[str, tuple[int, ...]]:
+        return template.name or self._context.outline.probes[template.probe].name, _stack_slots(template)
+
     def _key(self, key: Key) -> Frames:
         """Empty: the event has no stack."""
         stacks = [component for component in key if isinstance(component, StackRef)]
@@ -98,7 +95,7 @@ class Stacks:
         return (*others, *[frame for stack in stacks for frame in folded(stack, self._context.stacks)])
 
 
-class FoldedWriter(SilentWriter):
+class FoldedWriter(Writer):
     def __init__(self, stream: Stream, context: Context) -> None:
         check_stacks(context.outline, "folded")
         self._stream = stream
@@ -110,10 +107,6 @@ class FoldedWriter(SilentWriter):
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
         self._stacks.map(content)
-
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self._stacks.map(content)
 
     def close(self) -> None:
         for frames, weight in sorted(self._stacks.weights().items()):

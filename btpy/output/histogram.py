@@ -21,7 +21,6 @@ from btpy.output.ranges import estimate
 from btpy.output.style import Style
 
 PERCENTILES = (50.0, 90.0, 99.0)
-PLAIN = Style()
 
 _BAR = 32  # columns of the longest bar, and its minimum if there is little space
 _SHORT_BAR = 4
@@ -29,27 +28,19 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 _ROWS = 12  # the largest number of rows, for buckets finer than powers of two
 
 
-def headline(
-    histogram: Histogram | LinearHistogram,
-    kind: Kind,
-    unit: str = "",
-    *,
-    percents: Sequence[float] = PERCENTILES,
-    equals: str = "=",
-    style: Style = PLAIN,
-) -> str:
+def headline(histogram: Histogram | LinearHistogram, kind: Kind) -> str:
     """``n=42  p50 24ms  p90 61ms  p99 210ms``: percentiles are exact to the width of a bucket."""
-    return "  ".join(figures(histogram, kind, unit, percents=percents, equals=equals, style=style))
+    return "  ".join(figures(histogram, kind, "", percents=PERCENTILES, equals="=", style=Style()))
 
 
 def figures(
     histogram: Histogram | LinearHistogram,
     kind: Kind,
-    unit: str = "",
+    unit: str,
     *,
-    percents: Sequence[float] = PERCENTILES,
-    equals: str = "=",
-    style: Style = PLAIN,
+    percents: Sequence[float],
+    equals: str,
+    style: Style,
 ) -> list[str]:
     bounds = intervals(histogram)
     count = estimate(str(histogram.n), bounds.get("count"), str, style)
@@ -100,10 +91,6 @@ def rows(histogram: Histogram | LinearHistogram, kind: Kind, unit: str = "") -> 
     """The label and the samples of each row."""
     if isinstance(histogram, LinearHistogram):
         return _linear(histogram, kind, unit)
-    return _powers(histogram, kind, unit)
-
-
-def _powers(histogram: Histogram, kind: Kind, unit: str) -> list[tuple[str, int]]:
     for precision in range(histogram.layout.precision - 1, -1, -1):
         if not histogram.counts or histogram.counts[-1][0] - histogram.counts[0][0] < _ROWS:
             break

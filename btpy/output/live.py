@@ -42,8 +42,7 @@ _LABEL_WITH_SPARKS = 24  # columns that are reserved for a key before past rates
 _PLOTTED = 100  # entries of a map that are drawn as charts
 _BLOCKS = (MapKind.TOPK, MapKind.SAMPLE_OF)  # kinds that need more than one row for each entry
 _DISTRIBUTIONS = (MapKind.HIST, MapKind.LHIST, MapKind.PCTL)
-_WITHOUT_RATE = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
-_TEXTS = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)
+_WITHOUT_RATE = (MapKind.VALUE, MapKind.TSERIES, MapKind.FIRST, MapKind.LAST)  # their values may be texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +347,7 @@ class LiveText:
                 self._style.marked(column.head, descending) if column.by == by else f"{column.head} ",
                 [self._one_line(column.text(key, value)) for key, value in rows],
                 needed=at == 0 or column.by == by,
-                right=map_.kind not in _TEXTS,
+                right=map_.kind not in _WITHOUT_RATE,
             )
             for at, column in enumerate(self._columns(content, history))
         ]

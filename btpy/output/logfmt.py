@@ -21,13 +21,12 @@ from btpy.events.aggregates import MapContent
 from btpy.events.records import Record, Value
 from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
 from btpy.output.cells import cell_text
-from btpy.output.shapes import ESTIMATES, columns_of_map, different, event_values, map_rows, timestamp, wall
-from btpy.output.silent import SilentWriter
+from btpy.output.shapes import ESTIMATES, columns_of_map, different, event_values, map_rows, wall
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.templates import printed
-from btpy.output.values import ValueText, well_formed
-from btpy.output.writer import Context, site_fact, template_of
+from btpy.output.values import ValueText, timestamp, well_formed
+from btpy.output.writer import Context, PerTemplate, Writer, site_fact
 
 _Renderer = Callable[[Record], str]
 _Pair = tuple[str, Value]
@@ -36,19 +35,17 @@ _OF_EVENT = ("time", "probe", "host", "pid", "event", "tid", "thread")
 _OF_MAP = ("time", "map", "host", "pid")
 
 
-class LogfmtWriter(SilentWriter):
+class LogfmtWriter(Writer):
     def __init__(self, stream: Stream, context: Context) -> None:
         self._stream = stream
         self._context = context
-        self._renderers: dict[int, _Renderer | None] = {}
+        self._renderers = PerTemplate(context, self._compile)
         sources = (("host", context.host), ("pid", context.pid))
         self._source: tuple[_Pair, ...] = tuple((name, value) for name, value in sources if value is not None)
 
     def records(self, records: Sequence[Record]) -> None:
         lines = []
         for record in records:
-            if record.template not in self._renderers:
-                self._renderers[record.template] = self._compile(template_of(self._context, record))
             render = self._renderers[record.template]
             if render is not None:
                 lines.append(render(record))
@@ -67,10 +64,6 @@ class LogfmtWriter(SilentWriter):
                 if value is not None or column not in ESTIMATES
             ]
             self._stream.write(self._line([*first, *pairs]))
-
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self.map(content, None, nanos)
 
     def _compile(self, template: Template) -> _Renderer | None:
         """A function that renders a record as a line. None: nothing is written."""

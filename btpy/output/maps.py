@@ -30,7 +30,7 @@ from btpy.events.sketches import Distinct, Examples, First, Last, Top
 from btpy.model.maps import Map, MapKind, Percents, SeriesOperator
 from btpy.model.types import Kind
 from btpy.output.columns import columns_of, padded, shortened
-from btpy.output.histogram import PERCENTILES, bars, figures, headline, longest_bar, padded_bar
+from btpy.output.histogram import PERCENTILES, bars, figures, longest_bar, padded_bar
 from btpy.output.quantities import duration, mean, quantity
 from btpy.output.ranges import estimate, skip_notes
 from btpy.output.series import chart, sparkline
@@ -63,7 +63,7 @@ class MapText:
     def lines(self, content: MapContent, options: TableOptions, *, plot: bool = False) -> list[str]:
         """The printed text of the map, or its chart, without line ends."""
         table_ = table(content, options)
-        map_, unit = content.map, table_.unit
+        map_, unit = content.map, options.unit
         kind = _unit_kind(map_)
         if not content.entries:
             return [f"{self._name(map_)}  (empty)", *self._skips(content)]
@@ -81,10 +81,10 @@ class MapText:
         """Several maps as one table, with a line of their names above."""
         table = joined(contents, options)
         if not table.rows:
-            names = "  ".join(self._name(map_) for map_ in table.maps)
+            names = "  ".join(self._name(content.map) for content in contents)
             return [f"{names}  (empty)", *(line for content in contents for line in self._skips(content, named=True))]
         return [
-            *self._grid(table),
+            *self._grid(table, contents, options.unit),
             *([f"  {self._style.ellipsis} {table.hidden} more"] if table.hidden else []),
             *(line for content in contents for line in self._skips(content, named=True)),
         ]
@@ -93,12 +93,13 @@ class MapText:
         name = f"{content.map.title}: " if named else ""
         return [f"  {name}{note}" for note in skip_notes(content, self._style)]
 
-    def _grid(self, table: Joined) -> list[str]:
+    def _grid(self, table: Joined, contents: Sequence[MapContent], unit: str) -> list[str]:
         columns: list[list[str]] = []
-        names = [map_.name.rpartition(".")[2] for map_ in table.maps]
-        for at, map_ in enumerate(table.maps):
+        maps = [content.map for content in contents]
+        names = [map_.name.rpartition(".")[2] for map_ in maps]
+        for at, map_ in enumerate(maps):
             name = names[at] if names.count(names[at]) == 1 else map_.name  # without its library if the name is unique
-            for figure in self.figures(map_, table.unit):
+            for figure in self.figures(map_, unit):
                 cells = ["-" if row[at] is None else figure.text(row[at]) for _, row in table.rows]
                 columns.append([f"{name} {figure.name}".rstrip(), *cells])
         labels = ["", *(self._key(key) for key, _ in table.rows)]
@@ -149,8 +150,7 @@ class MapText:
         *above, last = self._label(map_, key).split("\n")
         equals = "=" if map_.estimated is None else self._style.about
         if isinstance(value, Histogram | LinearHistogram):
-            percents = map_.parameters.of if isinstance(map_.parameters, Percents) else PERCENTILES
-            head = headline(value, kind, unit, percents=percents, equals=equals, style=self._style)
+            head = "  ".join(self.cells(map_, value, unit))
             below = bars(value, kind, self._style, unit)
         elif isinstance(value, TimeSeries):
             head = "  ".join(self._series_figures(value, kind, unit))

@@ -11,11 +11,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from json.encoder import encode_basestring
 from typing import Any
 
-from btpy.errors import ProtocolError
 from btpy.events.accounts import Cause
 from btpy.events.aggregates import (
     Aggregate,
@@ -58,20 +56,21 @@ from btpy.output.stream import Document, Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions, joined, table
 from btpy.output.templates import are_the_values, is_carried, printed
-from btpy.output.values import ValueText, well_formed
+from btpy.output.values import ValueText, timestamp, well_formed
 from btpy.output.writer import (
     Arity,
     Attached,
     Context,
     End,
     Loss,
+    PerTemplate,
     ProbeError,
     ProbeReport,
     Restraint,
+    Writer,
     pairs,
     site_fact,
     slot_value,
-    template_of,
 )
 
 VERSION = 1
@@ -109,7 +108,7 @@ _TEXTS = _Texts({int: int.__repr__, str: _quoted, bool: lambda value: "true" if 
 _TEXTS[type(None)] = lambda value: "null"
 
 
-class NdjsonWriter:
+class NdjsonWriter(Writer):
     """The ``ndjson`` format."""
 
     _end = "\n"
@@ -118,8 +117,7 @@ class NdjsonWriter:
         self._stream = stream
         self._context = context
         self._text = ValueText(context.stacks, Style())
-        self._renderers: dict[int, _Renderer] = {}
-        self._second = (-1, "")
+        self._renderers = PerTemplate(context, self._compile)
         self._heads: dict[tuple[str, int, int, str], str] = {}
         self._first: dict[str, Any] = {"v": VERSION}
         if context.host is not None:
@@ -136,10 +134,7 @@ class NdjsonWriter:
         lines = []
         end, renderers = self._end, self._renderers
         for record in records:
-            render = renderers.get(record.template)
-            if render is None:
-                render = renderers[record.template] = self._compile(template_of(self._context, record))
-            line = render(record)
+            line = renderers[record.template](record)
             if line:
                 lines.append(line + end)
         self._stream.write_all(lines)
@@ -157,7 +152,8 @@ class NdjsonWriter:
         keys = _key_texts([key for key, _ in table.rows], self._text)
         rows = {
             text: {
-                map_.title: _shown(value, self._context.stacks) for map_, value in zip(table.maps, values, strict=True)
+                content.map.title: _shown(value, self._context.stacks)
+                for content, value in zip(contents, values, strict=True)
             }
             for text, (_, values) in zip(keys, table.rows, strict=True)
         }
@@ -166,14 +162,9 @@ class NdjsonWriter:
             line["hidden"] = table.hidden
         for content in contents:
             _add_skips(line, content)
-        for at, map_ in enumerate(table.maps):
-            intervals_by_key = {
-                text: _intervals(map_, values[at]) for text, (_, values) in zip(keys, table.rows, strict=True)
-            }
-            if any(intervals_by_key.values()):
-                line.setdefault("intervals", {})[map_.title] = {
-                    text: intervals for text, intervals in intervals_by_key.items() if intervals
-                }
+        for at, content in enumerate(contents):
+            shown = [_intervals(content.map, values[at]) for _, values in table.rows]
+            _add_some(line, "intervals", content.map.title, keys, shown)
         self._write(line)
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
@@ -204,15 +195,12 @@ class NdjsonWriter:
         return [
             {
                 "value": finite(exemplar.value),
-                "ts": self._wall_time(exemplar.nanos),
+                "ts": timestamp(exemplar.nanos),
                 "trace_id": exemplar.trace_id.hex(),
                 "span_id": exemplar.span_id.hex(),
             }
             for exemplar in value.exemplars
         ]
-
-    def note(self, text: str) -> None:
-        pass
 
     def probe_error(self, error: ProbeError) -> None:
         line, column = error.span.source.position(error.span.start)
@@ -257,9 +245,6 @@ class NdjsonWriter:
                 "probes": [_report(report) for report in end.probes],
             }
         )
-
-    def close(self) -> None:
-        pass
 
     def _write(self, line: dict[str, Any]) -> None:
         self._stream.write(self._encoded(line) + self._end)
@@ -339,18 +324,12 @@ class NdjsonWriter:
 
         return render
 
-    def _with_context(self, kind: str, record: Record, text: str, carried: Sequence[Slot]) -> str:
-        """The line of a PRINT record that has values of ``--with``."""
-        values, cuts = carried_members(carried, record, self._context)
-        line = {**self._head(kind, record), "data": well_formed(text), "context": values}
-        return self._encoded({**line, "cut": cuts} if cuts else line)
-
     def _printed(self, template: Template) -> _Renderer:
         text = printed(template, self._context, self._text, carried=False)
         kind = "warn" if template.kind is TemplateKind.WARN else "printf"
-        carried = [part for part in template.parts if is_carried(part)]
-        if carried:
-            return lambda record: self._with_context(kind, record, text(record), carried)
+        if any(map(is_carried, template.parts)):
+            context = event_members(template, self._context, self._text, carried=True)
+            return lambda record: self._with_context(kind, record, text(record), *context(record))
 
         def render(record: Record) -> str:
             line = text(record)
@@ -361,19 +340,13 @@ class NdjsonWriter:
 
         return render
 
-    def _time(self, nanos: int) -> str:
-        return self._wall_time(self._context.clock.wall(nanos))
+    def _with_context(self, kind: str, record: Record, text: str, values: dict[str, Any], cuts: dict[str, int]) -> str:
+        """The line of a PRINT record that has values of ``--with``."""
+        line = {**self._head(kind, record), "data": well_formed(text), "context": values}
+        return self._encoded({**line, "cut": cuts} if cuts else line)
 
-    def _wall_time(self, nanos: int) -> str:
-        """``nanos``: since 1970."""
-        seconds, rest = divmod(nanos, 10**9)
-        if self._second[0] != seconds:
-            try:
-                text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-            except (ValueError, OverflowError, OSError) as cause:
-                raise ProtocolError(f"a record from {seconds} s after 1970") from cause
-            self._second = seconds, text
-        return f"{self._second[1]}.{rest // 1000:06d}Z"
+    def _time(self, nanos: int) -> str:
+        return timestamp(self._context.clock.wall(nanos))
 
 
 class JsonWriter(NdjsonWriter):
@@ -390,9 +363,13 @@ Members = tuple[dict[str, Any], dict[str, int]]
 """Values by name, and the full length of each text that was cut, by path."""
 
 
-def event_members(template: Template, context: Context, text: ValueText) -> Callable[[Record], Members]:
-    """A function that returns the values of a record of EMIT. That function raises ProtocolError."""
-    slots = [(part.label or "value", part) for part in template.parts if isinstance(part, Slot)]
+def event_members(
+    template: Template, context: Context, text: ValueText, *, carried: bool = False
+) -> Callable[[Record], Members]:
+    """A function that returns the values of a record of EMIT, or with ``carried`` the values of ``--with`` in a record
+    of PRINT. That function raises ProtocolError."""
+    parts = filter(is_carried, template.parts) if carried else template.parts
+    slots = [(part.label or "value", part) for part in parts if isinstance(part, Slot)]
     arity = Arity.of(template)
     stacks = context.stacks
 
@@ -401,33 +378,18 @@ def event_members(template: Template, context: Context, text: ValueText) -> Call
         cuts: dict[str, int] = {}
         data: dict[str, Any] = {}
         for label, slot in slots:
-            if isinstance(slot.value, SiteFact):
-                data[label] = site_fact(context, record, slot.value)
-            elif slot.named:
+            if slot.named:
                 data[label] = {
                     well_formed(name): json_value(value, stacks, cuts, f"{label}.{name}")
-                    for name, value in pairs(record, slot.value, context.outline.redact)
+                    for name, value in pairs(record, slot, context.outline.redact)
                 }
-            elif slot.rest:
-                rest = record.values[slot.value :]
-                data[label] = [json_value(v, stacks, cuts, f"{label}[{i}]") for i, v in enumerate(rest)]
             elif slot.time:
-                data[label] = well_formed(text.slot(slot)(record.values[slot.value]))
+                data[label] = well_formed(text.slot(slot)(slot_value(context, record, slot)))
             else:
-                data[label] = json_value(slot_value(record, slot), stacks, cuts, label)
+                data[label] = json_value(slot_value(context, record, slot), stacks, cuts, label)
         return data, cuts
 
     return members
-
-
-def carried_members(carried: Sequence[Slot], record: Record, context: Context) -> Members:
-    """The values of ``--with`` in a record of PRINT."""
-    cuts: dict[str, int] = {}
-    values = {
-        slot.label or "value": json_value(slot_value(record, slot), context.stacks, cuts, slot.label or "")
-        for slot in carried
-    }
-    return values, cuts
 
 
 _MAP_TYPES = {
@@ -575,9 +537,9 @@ def _by_key(keys: Sequence[str] | None, shown: Sequence[Any]) -> Any:
 def _add_some(line: dict[str, Any], member: str, name: str, keys: Sequence[str] | None, shown: Sequence[Any]) -> None:
     """Adds a member that only some values of a map have."""
     if keys is None and any(shown):
-        line[member] = {name: shown[0]}
+        line.setdefault(member, {})[name] = shown[0]
     elif keys is not None and any(shown):
-        line[member] = {name: {key: item for key, item in zip(keys, shown, strict=True) if item}}
+        line.setdefault(member, {})[name] = {key: item for key, item in zip(keys, shown, strict=True) if item}
 
 
 def _add_skips(line: dict[str, Any], content: MapContent) -> None:

@@ -139,3 +139,8 @@ def counted(number: int, noun: str) -> str:
     """``1 class``, ``7 methods``."""
     plural = noun + ("es" if noun.endswith(("s", "ch")) else "s")
     return f"{grouped(number)} {noun if number == 1 else plural}"
+
+
+def limited(number: int) -> int:
+    """The nearest number of 64 bits, because a target can send any number."""
+    return max(-(1 << 63), min((1 << 63) - 1, number))

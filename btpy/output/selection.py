@@ -12,7 +12,7 @@ from btpy.model.templates import Template, TemplateKind
 from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Restraint, Writer, template_of
 
 
-class Selection:
+class Selection(Writer):
     """Passes on the named output: of a probe, an event, or a map (``@name``)."""
 
     def __init__(self, writer: Writer, context: Context, names: frozenset[str]) -> None:
@@ -24,7 +24,7 @@ class Selection:
         self._writer.attached(attached)
 
     def records(self, records: Sequence[Record]) -> None:
-        selected = [record for record in records if self._wants(template_of(self._context, record))]
+        selected = [record for record in records if self._wants(template_of(self._context, record.template))]
         if selected:
             self._writer.records(selected)
 

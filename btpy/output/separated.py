@@ -17,30 +17,20 @@ between. Times are ISO 8601, UTC; durations and sizes are numbers of nanoseconds
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
-from btpy.events.aggregates import MapContent, can_be_merged
-from btpy.events.records import Record, Value
+from btpy.events.aggregates import can_be_merged
+from btpy.events.records import Value
+from btpy.events.stacks import StackTable
+from btpy.model.maps import Map
 from btpy.model.templates import Template
 from btpy.output.cells import cell_text
-from btpy.output.shapes import (
-    Row,
-    chosen,
-    columns_of_map,
-    event_row,
-    file_name,
-    is_timed,
-    map_rows,
-    shape_of,
-    shapes,
-    timestamp,
-    wall,
-)
-from btpy.output.silent import SilentWriter
+from btpy.output.shape_writer import ShapeWriter
+from btpy.output.shapes import Row, is_timed
 from btpy.output.stream import Document, Stream
-from btpy.output.values import visible
-from btpy.output.writer import Context, template_of
+from btpy.output.values import timestamp, visible
+from btpy.output.writer import Context
 
 
 class Dialect(Enum):
@@ -48,12 +38,7 @@ class Dialect(Enum):
     TSV = "tsv"
 
 
-class SeparatedWriter(SilentWriter):
-    """``files``: makes the file of a shape, in a directory; None: there is one file, and one shape is chosen for it.
-
-    Raises UsageError if it is not clear which shape is meant.
-    """
-
+class SeparatedWriter(ShapeWriter["_Rows"]):
     def __init__(
         self,
         stream: Stream,
@@ -64,89 +49,48 @@ class SeparatedWriter(SilentWriter):
         *,
         safe: bool = False,
     ) -> None:
-        self._stream = stream
-        self._context = context
+        super().__init__(stream, context, dialect.value, only, files)
         self._dialect = dialect
-        self._separator, self._delimited = (",", _quoted) if dialect is Dialect.CSV else ("\t", _escaped)
-        self._files = files
         self._safe = safe
-        self._single_shape = chosen(context.outline, only, dialect.value) if files is None else None
-        self._second, self._second_text = -1, ""  # the time of the last row, in whole seconds
         pid = None if context.pid is None else str(context.pid)
         self._source = {"host": context.host, "pid": pid} if context.of_hosts else {"pid": pid}
-        self._merged = {
-            map_.title
-            for map_ in context.outline.maps
-            if can_be_merged(map_) and not is_timed(map_, context.outline)  # otherwise each target writes its own
-        }
-        self._streams: dict[tuple[str, tuple[str, ...]], Stream | None] = {}
-        self._rows: dict[int, tuple[Stream | None, Callable[[Record], Row]]] = {}
-        if self._single_shape is not None:
-            self._stream_of(self._single_shape.name, self._single_shape.columns)
-        else:
-            for shape in shapes(context.outline):
-                if not only or shape.names & only:
-                    self._stream_of(shape.name, shape.columns)
+        self._begin(only)
 
-    def records(self, records: Sequence[Record]) -> None:
-        for record in records:
-            make_row = self._rows.get(record.template)
-            if make_row is None:
-                make_row = self._rows[record.template] = self._row(template_of(self._context, record))
-            stream, row = make_row
-            if stream is not None:
-                self._write(stream, row(record), timed=True, source=self._context.several)
+    def _made(self, stream: Stream, columns: tuple[str, ...], of: Template | Map) -> _Rows:
+        # One table shows the merged content of a map. Otherwise each target writes its own rows.
+        is_merged = isinstance(of, Map) and can_be_merged(of) and not is_timed(of, self._context.outline)
+        source = self._source if self._context.several and not is_merged else {}
+        return _Rows(stream, self._context.stacks, self._dialect, source, columns, safe=self._safe)
 
-    def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
-        timed = is_timed(content.map, self._context.outline)
-        stream = self._stream_of(content.map.title, columns_of_map(content.map, timed=timed))
-        if stream is not None:
-            source = self._tells_source(content.map.title)
-            for row in map_rows(content, template, wall(self._context.clock, nanos), timed=timed):
-                self._write(stream, row, timed=timed, source=source)
 
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self.map(content, None, nanos)
+class _Rows:
+    """The lines of one shape. ``source``: the first columns with their cells, which name the target."""
 
-    def _row(self, template: Template) -> tuple[Stream | None, Callable[[Record], Row]]:
-        shape = shape_of(template)
-        if shape is None:
-            return None, lambda record: ()
-        return self._stream_of(*shape), event_row(template, self._context)
+    def __init__(
+        self,
+        stream: Stream,
+        stacks: StackTable,
+        dialect: Dialect,
+        source: Mapping[str, str | None],
+        columns: Sequence[str],
+        *,
+        safe: bool,
+    ) -> None:
+        self._stream = stream
+        self._stacks = stacks
+        self._dialect = dialect
+        self._separator, self._delimited = (",", _quoted) if dialect is Dialect.CSV else ("\t", _escaped)
+        self._source = [*map(self._delimited, source.values())]
+        self._timed = columns[0] == "ts"
+        self._safe = safe
+        stream.begin(Document(self._line([*map(self._delimited, (*source, *columns))])))
 
-    def _stream_of(self, name: str, columns: tuple[str, ...]) -> Stream | None:
-        """None: this shape is not selected."""
-        if (name, columns) not in self._streams:
-            self._streams[name, columns] = self._made(name, columns)
-        return self._streams[name, columns]
-
-    def _made(self, name: str, columns: tuple[str, ...]) -> Stream | None:
-        if self._files is not None:
-            stream = self._stream.beside(file_name(name, self._streams), self._files)
-        elif self._single_shape is not None and (name, columns) == (
-            self._single_shape.name,
-            self._single_shape.columns,
-        ):
-            stream = self._stream
-        else:
-            return None
-        header = (*self._source, *columns) if self._tells_source(name) else columns
-        stream.begin(Document(self._line([*map(self._delimited, header)])))
-        return stream
-
-    def _tells_source(self, name: str) -> bool:
-        return self._context.several and name not in self._merged
-
-    def _write(self, stream: Stream, row: Row, *, timed: bool, source: bool) -> None:
+    def add(self, row: Row) -> None:
         text, delimited = self._text, self._delimited
         cells = [str(cell) if type(cell) is int else delimited(text(cell)) for cell in row]
-        if timed and isinstance(row[0], int):
-            second, rest = divmod(row[0], 10**9)
-            if second != self._second:
-                self._second, self._second_text = second, timestamp(second * 10**9).partition(".")[0]
-            cells[0] = f"{self._second_text}.{rest // 1000:06d}Z"
-        stream.write(self._line([*map(delimited, self._source.values()), *cells] if source else cells))
+        if self._timed and isinstance(row[0], int):
+            cells[0] = timestamp(row[0])
+        self._stream.write(self._line([*self._source, *cells]))
 
     def _line(self, cells: Sequence[str]) -> str:
         return self._separator.join(cells) + "\n"
@@ -155,7 +99,7 @@ class SeparatedWriter(SilentWriter):
         """The text of a value that is no integer; None: null. In ``csv``, control characters for terminals are escaped,
         except line ends and tabs. ``tsv`` escapes characters when it writes a cell.
         """
-        text = value if type(value) is str else cell_text(value, self._context.stacks)
+        text = value if type(value) is str else cell_text(value, self._stacks)
         if self._safe and text and text[0] in _FORMULA and not isinstance(value, int | float):
             text = f"'{text}"
         if text is None or text.isprintable() or self._dialect is Dialect.TSV:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
 
 from btpy.dataclass import dataclass
-from btpy.errors import ProtocolError, UsageError
+from btpy.errors import UsageError
 from btpy.events.aggregates import (
     Aggregate,
     Average,
@@ -35,7 +34,7 @@ from btpy.output.histogram import PERCENTILES
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions, table
 from btpy.output.templates import printed
-from btpy.output.values import ValueText
+from btpy.output.values import ValueText, timestamp
 from btpy.output.writer import Arity, Clock, Context, pairs, site_fact, slot_value
 
 Row = tuple[Value, ...]
@@ -213,13 +212,13 @@ def slot_getter(slot: Slot, context: Context) -> Callable[[Record], Value]:
     values = ValueText(context.stacks, Style())
     if slot.named:
         redact = context.outline.redact
-        return lambda record: ", ".join(f"{name}={values.inner(value)}" for name, value in pairs(record, where, redact))
+        return lambda record: ", ".join(f"{name}={values.inner(value)}" for name, value in pairs(record, slot, redact))
     if slot.rest:
         return lambda record: ", ".join(values.inner(value) for value in record.values[where:])
     if slot.time:
         getter = values.slot(slot)
         return lambda record: getter(record.values[where])
-    return lambda record: slot_value(record, slot)
+    return lambda record: slot_value(context, record, slot)
 
 
 def map_rows(content: MapContent, template: Template | None, time: int | None, *, timed: bool) -> Iterator[Row]:
@@ -283,16 +282,6 @@ def _cells(map_: Map, value: Aggregate | Value) -> Iterator[Row]:
 
 def _number(number: Number, samples: int) -> Number | None:
     return number if samples else None
-
-
-def timestamp(nanos: int) -> str:
-    """The time ``nanos`` after 1970 in UTC, in the form of ISO 8601. Raises ProtocolError for a time beyond the
-    calendar of Python."""
-    seconds, rest = divmod(nanos, 10**9)
-    try:
-        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"
-    except (ValueError, OverflowError, OSError) as cause:
-        raise ProtocolError(f"a record from {seconds} s after 1970") from cause
 
 
 def wall(clock: Clock, nanos: int | None) -> int | None:

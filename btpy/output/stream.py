@@ -208,11 +208,8 @@ class Stream:
         """Continue in a new file of this name, because the open file was moved away. Raises OutputError."""
         self.flush()
         self._finish()
-        fresh = _open(path, append=True)
-        os.dup2(fresh, self.sink.descriptor, inheritable=False)
-        os.close(fresh)
+        self._continue_in(path, append=True)
         self._append = True
-        self._renew(began=os.fstat(self.sink.descriptor).st_size > 0)
 
     def before_flush(self, call: Callable[[], None]) -> None:
         """Calls a writer before each flush, so that it can write what it has kept for some time."""
@@ -381,13 +378,15 @@ class Stream:
             turn(path, self._rotation.keep)
         except OSError as cause:
             raise OutputError(f"cannot rotate {path}: {reason_of(cause)}") from cause
-        fresh = _open(path, append=False)
+        self._continue_in(path, append=False)
+
+    def _continue_in(self, path: Path, *, append: bool) -> None:
+        """Raises OutputError."""
+        fresh = _open(path, append=append)
         os.dup2(fresh, self.sink.descriptor, inheritable=False)
         os.close(fresh)
-        self._renew(began=False)
-
-    def _renew(self, *, began: bool) -> None:
-        self._began, self._fresh, self._size = began, not began, 0
+        self._began = append and os.fstat(self.sink.descriptor).st_size > 0
+        self._fresh, self._size = not self._began, 0
         self._opened = time.monotonic()
 
 

@@ -22,7 +22,7 @@ from btpy.events.aggregates import (
 )
 from btpy.events.estimates import Weights
 from btpy.events.records import CutString, Value
-from btpy.model.maps import Map, MapKind
+from btpy.model.maps import MapKind
 from btpy.model.templates import Template
 
 
@@ -58,8 +58,6 @@ class TableOptions:
 class Table:
     """``hidden``: entries that ``top`` or ``min`` left out."""
 
-    map: Map
-    unit: str
     rows: tuple[tuple[Key, Aggregate | Value], ...]
     hidden: int
 
@@ -68,8 +66,6 @@ class Table:
 class Joined:
     """Several maps by key. ``rows``: for each key its value in each map, None if the map lacks the key."""
 
-    maps: tuple[Map, ...]
-    unit: str
     rows: tuple[tuple[Key, tuple[Aggregate | Value, ...]], ...]
     hidden: int
 
@@ -125,10 +121,9 @@ def joined(contents: Sequence[MapContent], options: TableOptions) -> Joined:
         least = options.least
         rows = [row for row in rows if measure(row[1][column], by) >= least]
     first_rows = rows if options.top is None else rows[: options.top]
-    maps = tuple(content.map for content in contents)
     texts = KeyTexts(key for key, _ in exact.values())
     rows_ = tuple((texts.of(key), tuple(values)) for key, values in first_rows)
-    return Joined(maps, options.unit, rows_, len(exact) - len(first_rows))
+    return Joined(rows_, len(exact) - len(first_rows))
 
 
 def table(content: MapContent, options: TableOptions) -> Table:
@@ -143,7 +138,7 @@ def table(content: MapContent, options: TableOptions) -> Table:
         rows = [(key, _scaled(value, options.scale)) for key, value in rows]
     texts = KeyTexts(key for key, _ in content.entries)
     text_rows = tuple((texts.of(key), value) for key, value in rows)
-    return Table(content.map, options.unit, text_rows, len(content.entries) - len(rows))
+    return Table(text_rows, len(content.entries) - len(rows))
 
 
 def _scaled_weights(weights: Weights, factor: Number) -> Weights:
@@ -169,29 +164,14 @@ def _scaled(value: Aggregate | Value, factor: Number) -> Aggregate | Value:
     """The value divided by ``factor``. Averages and extremes do not change."""
     if isinstance(value, Aggregate) and value.weights is not None:
         value = replace(value, weights=_scaled_weights(value.weights, factor))
-    if isinstance(value, Count):
+    if isinstance(value, Total | Stats | Histogram | LinearHistogram):
+        value = replace(value, integral=round(value.integral * factor), floating=value.floating * factor)
+    if isinstance(value, Count | Total | Stats):
         return replace(value, n=round(value.n * factor))
-    if isinstance(value, Total | Stats):
-        return replace(
-            value,
-            n=round(value.n * factor),
-            integral=round(value.integral * factor),
-            floating=value.floating * factor,
-        )
     if isinstance(value, LinearHistogram):
-        return replace(
-            value,
-            integral=round(value.integral * factor),
-            floating=value.floating * factor,
-            counts=tuple(round(count * factor) for count in value.counts),
-        )
+        return replace(value, counts=tuple(round(count * factor) for count in value.counts))
     if isinstance(value, Histogram):
-        return replace(
-            value,
-            integral=round(value.integral * factor),
-            floating=value.floating * factor,
-            counts=tuple((index, round(count * factor)) for index, count in value.counts),
-        )
+        return replace(value, counts=tuple((index, round(count * factor)) for index, count in value.counts))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value * factor
     return value

@@ -181,10 +181,10 @@ def _getter(slot: Slot, show: Format, context: Context, values: ValueText) -> Re
     if slot.named:
         inner = format_ if slot.format else values.inner
         redact = context.outline.redact
-        return lambda record: named_values(record, where, inner, redact)
+        return lambda record: named_values(record, slot, inner, redact)
     if slot.rest:
         return lambda record: ", ".join([format_(value) for value in record.values[where:]])
-    return lambda record: show(slot_value(record, slot))
+    return lambda record: show(slot_value(context, record, slot))
 
 
 def _of_width(slot: Slot, width: int, context: Context, values: ValueText) -> Renderer:
@@ -202,9 +202,9 @@ def _of_width(slot: Slot, width: int, context: Context, values: ValueText) -> Re
     return get
 
 
-def named_values(record: Record, first: int, show: Format, redact: bool) -> str:
+def named_values(record: Record, slot: Slot, show: Format, redact: bool) -> str:
     """The rest of a record, names and values, as ``name=value, …``. Raises ProtocolError."""
-    return ", ".join([f"{visible(name)}={show(value)}" for name, value in pairs(record, first, redact)])
+    return ", ".join([f"{visible(name)}={show(value)}" for name, value in pairs(record, slot, redact)])
 
 
 def _fact(fact: SiteFact, context: Context, format_: Format) -> Renderer:

@@ -7,19 +7,18 @@ from collections.abc import Callable, Sequence
 
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record, StackRef, Value
-from btpy.model.templates import SiteFact, Slot, Template, TemplateKind
+from btpy.model.templates import Slot, Template, TemplateKind
 from btpy.model.types import Kind
 from btpy.output.maps import MapText
-from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.tables import TableOptions
 from btpy.output.templates import Lines, Renderer, ValueShown, are_the_values, named_values, of_values, printed_lines
 from btpy.output.values import Format, ValueText, visible
-from btpy.output.writer import Arity, Context, site_fact, slot_value, template_of
+from btpy.output.writer import Arity, Context, PerTemplate, Writer, slot_value
 
 
-class TextWriter(SilentWriter):
+class TextWriter(Writer):
     """The ``text`` format. Errors, losses and the summary are not script output, so the command line prints them."""
 
     def __init__(self, stream: Stream, context: Context, style: Style) -> None:
@@ -69,24 +68,18 @@ class RecordText:
         self._context = context
         self._style = style
         self._values = ValueText(context.stacks, style)
-        self._lines: dict[int, Lines] = {}
+        self._lines = PerTemplate(context, self._compile)
 
     def texts(self, records: Sequence[Record]) -> list[str]:
         """Like :meth:`text`, for many records."""
+        lines = self._lines
         if len({record[0] for record in records}) == 1:
-            return self._lines_of(records[0]).each(records)
-        text, lines = self.text, self._lines
-        return [lines[record[0]].one(record) if record[0] in lines else text(record) for record in records]
+            return lines[records[0].template].each(records)
+        return [lines[record[0]].one(record) for record in records]
 
     def text(self, record: Record) -> str:
         """The text with line ends; empty for records that are not shown. Raises ProtocolError."""
-        return self._lines_of(record).one(record)
-
-    def _lines_of(self, record: Record) -> Lines:
-        lines = self._lines.get(record.template)
-        if lines is None:
-            lines = self._lines[record.template] = self._compile(template_of(self._context, record))
-        return lines
+        return self._lines[record.template].one(record)
 
     def _compile(self, template: Template) -> Lines:
         if template.kind is TemplateKind.PRINT:
@@ -129,17 +122,13 @@ class RecordText:
 
     def _field(self, slot: Slot) -> Callable[[Record], tuple[str, bool]]:
         """The text of a field, and whether it is a stack."""
-        where = slot.value
-        format_ = self._values.slot(slot)
+        show = _quoting(self._values.slot(slot))
 
         def get(record: Record) -> tuple[str, bool]:
-            if slot.named and isinstance(where, int):
-                redact = self._context.outline.redact
-                return f"{{{named_values(record, where, self._values.inner, redact)}}}", False
-            if slot.rest and isinstance(where, int):
-                return f"[{', '.join([self._values.inner(value) for value in record.values[where:]])}]", False
-            value = site_fact(self._context, record, where) if isinstance(where, SiteFact) else slot_value(record, slot)
-            return _quoting(format_)(value), isinstance(value, StackRef)
+            if slot.named:
+                return f"{{{named_values(record, slot, self._values.inner, self._context.outline.redact)}}}", False
+            value = slot_value(self._context, record, slot)
+            return show(value), isinstance(value, StackRef)
 
         return get
 

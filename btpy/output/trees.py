@@ -16,7 +16,6 @@ from btpy.output.calltree import named, tree_json, tree_lines
 from btpy.output.chrome import PROCESS, ChromeWriter
 from btpy.output.chrome_requests import process
 from btpy.output.ndjson import NdjsonWriter
-from btpy.output.silent import SilentWriter
 from btpy.output.stream import Stream
 from btpy.output.style import Style
 from btpy.output.writer import Attached, Context, End, Loss, ProbeError, Restraint, Writer, template_of
@@ -28,7 +27,7 @@ another thread ran for the call. Records of other probes are calls.
 """
 
 
-class TreeWriter(SilentWriter):
+class TreeWriter(Writer):
     """In text there is one tree for each root method, merged over its calls, at the end and at each :meth:`draw`. In
     JSON, and on a timeline, there is a tree for each call. ``least``: the share of the tree's time from which a row is
     shown in the text. ``most``: the largest number of calls; None: no limit. ``drawn``: the number of calls in the
@@ -73,7 +72,7 @@ class TreeWriter(SilentWriter):
         return self._trees.too_deep
 
     def _take(self, record: Record) -> None:
-        if template_of(self._context, record).kind is TemplateKind.EMIT:
+        if template_of(self._context, record.template).kind is TemplateKind.EMIT:
             self._tasks.add(record.tid, *task_ran(record))
             return
         site = self._context.sites.get(record.site)

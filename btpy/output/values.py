@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from btpy.errors import ProtocolError
 from btpy.events.records import (
@@ -79,6 +80,21 @@ def at(nanos: int, format_: str) -> str:
         return moment.astimezone().strftime(format_)
     except (ValueError, OverflowError, OSError) as cause:
         raise ProtocolError(f"a time {seconds} s after 1970") from cause
+
+
+def timestamp(nanos: int) -> str:
+    """The time ``nanos`` after 1970 in UTC, in the form of ISO 8601. Raises ProtocolError for a time beyond the
+    calendar of Python."""
+    seconds, rest = divmod(nanos, 10**9)
+    return f"{_second(seconds)}.{rest // 1000:06d}Z"
+
+
+@lru_cache(maxsize=64)  # many events have the same second
+def _second(seconds: int) -> str:
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+    except (ValueError, OverflowError, OSError) as cause:
+        raise ProtocolError(f"a record from {seconds} s after 1970") from cause
 
 
 def integers(kind: Kind) -> Callable[[int], str]:

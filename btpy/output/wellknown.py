@@ -89,10 +89,6 @@ def _big(fields: Fields) -> int:
     return number * _integer(fields, "signum")
 
 
-def _big_integer(fields: Fields) -> str:
-    return str(_big(fields))
-
-
 def _big_decimal(fields: Fields) -> str:
     from decimal import Decimal  # slow to import
 
@@ -170,7 +166,7 @@ def _unix_path(fields: Fields) -> str:
 
 _TEXTS: dict[str, Callable[[Fields], str]] = {
     "java.math.BigDecimal": _big_decimal,
-    "java.math.BigInteger": _big_integer,
+    "java.math.BigInteger": lambda fields: str(_big(fields)),
     "java.util.UUID": _uuid,
     "java.util.Date": _old_date,
     "java.time.LocalDate": _date,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import TypeVar
 
 from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
-from btpy.events.accounts import ProbeAccount
+from btpy.events.accounts import Cause, ProbeAccount
 from btpy.events.aggregates import MapContent
-from btpy.events.records import ObjectValue, Record, Value, Withheld
+from btpy.events.records import ObjectValue, Record, SequenceValue, Value, Withheld
 from btpy.events.stacks import StackTable
 from btpy.model.outline import Outline
 from btpy.model.secrets import names_secret
@@ -148,6 +148,25 @@ class ProbeReport:
     def dropped(self) -> int:
         return self.account.dropped + self.discarded
 
+    def counts(self, written: int) -> dict[str, int]:
+        """The counts by name, for formats that have a column for each. ``written``: the number of its records in the
+        output."""
+        account = self.account
+        return {
+            "fired": account.fired,
+            "skipped": account.skipped,
+            "limited": account.limited,
+            "errors": self.errors,
+            "produced": account.produced,
+            "delivered": account.delivered,
+            "written": written,
+            "withheld": self.withheld,
+            "discarded": self.discarded,
+            **{f"dropped_{cause.value}": account.dropped_by.get(cause, 0) for cause in Cause},
+            "map_full": account.map_full,
+            "restraints": self.restraints,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class End:
@@ -163,10 +182,12 @@ class End:
     probes: tuple[ProbeReport, ...] = ()
 
 
-class Writer(Protocol):
-    """Writes one format to one stream. Raises OutputError, and ProtocolError for errors of the agent."""
+class Writer:
+    """Writes one format to one stream. It ignores everything that a format does not override. The methods raise
+    OutputError, and ProtocolError for errors of the agent."""
 
-    def attached(self, attached: Attached) -> None: ...
+    def attached(self, attached: Attached) -> None:
+        pass
 
     def records(self, records: Sequence[Record]) -> None:
         """Writes prints, events and warnings. The presenter also shows warnings on standard error."""
@@ -177,29 +198,59 @@ class Writer(Protocol):
         end."""
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        """Writes several maps as one table, by their keys."""
+        """Writes several maps as one table, by their keys. A format without such tables writes each map."""
+        for content in contents:
+            self.map(content, None, nanos)
 
     def note(self, text: str) -> None:
         """Writes a remark for the user about the display."""
 
-    def probe_error(self, error: ProbeError) -> None: ...
+    def probe_error(self, error: ProbeError) -> None:
+        pass
 
-    def lost(self, loss: Loss) -> None: ...
+    def lost(self, loss: Loss) -> None:
+        pass
 
-    def restrained(self, restraint: Restraint) -> None: ...
+    def restrained(self, restraint: Restraint) -> None:
+        pass
 
-    def end(self, end: End) -> None: ...
+    def end(self, end: End) -> None:
+        pass
 
     def close(self) -> None:
         """Writes the end of the document. It is called once, even after an error."""
 
 
-def template_of(context: Context, record: Record) -> Template:
+class ExportWriter(Writer):
+    """The output of one target for a backend."""
+
+    def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
+        """Takes the current maps and the counts of the probes. ``at_end``: whether this is the last reading, which is
+        complete."""
+
+
+def template_of(context: Context, id_: int) -> Template:
     """Raises ProtocolError for a template that the program does not have."""
     templates = context.outline.templates
-    if not 0 <= record.template < len(templates):
-        raise ProtocolError(f"record of template {record.template}, of {len(templates)}")
-    return templates[record.template]
+    if not 0 <= id_ < len(templates):
+        raise ProtocolError(f"record of template {id_}, of {len(templates)}")
+    return templates[id_]
+
+
+T = TypeVar("T")
+
+
+class PerTemplate(dict[int, T]):
+    """What a format makes of each template, by its id. It is made when it is looked up for the first time. The look-up
+    raises ProtocolError for a template that the program does not have."""
+
+    def __init__(self, context: Context, make: Callable[[Template], T]) -> None:
+        self._context = context
+        self._make = make
+
+    def __missing__(self, id_: int) -> T:
+        made = self[id_] = self._make(template_of(self._context, id_))
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,16 +275,21 @@ class Arity:
             raise ProtocolError(f"record of template {record.template} has {count} values, not {self.least}")
 
 
-def slot_value(record: Record, slot: Slot) -> Value:
-    """The value of a slot that is not the rest. For ``fields(x)`` this is the object without its class."""
-    assert isinstance(slot.value, int)
+def slot_value(context: Context, record: Record, slot: Slot) -> Value:
+    """The value of a slot without names. The rest of a record is a sequence. For ``fields(x)`` the value is the object
+    without its class. Raises ProtocolError."""
+    if isinstance(slot.value, SiteFact):
+        return site_fact(context, record, slot.value)
+    if slot.rest:
+        rest = record.values[slot.value :]
+        return SequenceValue("", len(rest), rest)
     value = record.values[slot.value]
     return replace(value, class_name="") if slot.bare and isinstance(value, ObjectValue) else value
 
 
-def pairs(record: Record, first: int, redact: bool) -> list[tuple[str, Value]]:
-    """Names and values of a named rest, which begins at value ``first``. Raises ProtocolError."""
-    rest = record.values[first:]
+def pairs(record: Record, slot: Slot, redact: bool) -> list[tuple[str, Value]]:
+    """Names and values of a named rest. Raises ProtocolError."""
+    rest = record.values[slot.value :] if isinstance(slot.value, int) else ()
     names = [name for name in rest[::2] if isinstance(name, str)]
     if 2 * len(names) != len(rest):
         raise ProtocolError(f"record of template {record.template} does not have pairs of names and values")

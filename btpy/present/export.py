@@ -9,20 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 from btpy.api.results import Item, MapContent, ProbeAccount
 from btpy.model.diagnostics import Diagnostic
 from btpy.model.sites import Site
-from btpy.output.writer import Context, ProbeReport, Writer
+from btpy.output.writer import Context, ExportWriter, ProbeReport
 from btpy.present.presenter import Presenter, why_over
 from btpy.present.report import Restoration
 
 if TYPE_CHECKING:
     from btpy.output.origin import Origin
-
-
-class ExportWriter(Writer, Protocol):
-    """The output of one target for a backend."""
-
-    def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
-        """Takes the current maps and the counts of the probes. ``at_end``: whether this is the last reading, which is
-        complete."""
 
 
 class Exporter(Protocol):

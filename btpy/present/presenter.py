@@ -150,9 +150,7 @@ class Presenter:
 
     def mute(self) -> None:
         """From now on it writes nothing, but still counts records."""
-        from btpy.output.silent import SilentWriter
-
-        self._writer = SilentWriter()
+        self._writer = Writer()
 
     @property
     def paused(self) -> bool:

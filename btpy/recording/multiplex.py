@@ -11,7 +11,6 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
 from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
@@ -59,11 +58,9 @@ class StreamWriter:
         with self._lock:
             write_all(self._descriptor, pieces)
 
-    @contextmanager
-    def recording(self, pid: int) -> Iterator[ChunkWriter]:
+    def recording(self, pid: int) -> ChunkWriter:
         """The recording of a target."""
-        with _Channel(self, pid) as file:
-            yield file
+        return _Channel(self, pid)
 
 
 class _Channel(ChunkWriter):

@@ -39,9 +39,9 @@ def load(text: str, kind: type[T]) -> T:
 def _plain(value: Any, kind: Any) -> Any:
     choices = _choices(kind)
     if len(choices) > 1:
-        chosen = next(choice for choice in choices if _is_of(value, choice))
+        chosen = next(choice for choice in choices if type(value) is choice)
         plain = _plain(value, chosen)
-        return plain if chosen in _SCALARS else {_name(chosen): plain}
+        return plain if chosen in _SCALARS else {chosen.__name__: plain}
     if get_origin(kind) is tuple:
         kinds = get_args(kind)
         each_kind = (kinds[0],) * len(value) if kinds[-1] is Ellipsis else kinds
@@ -80,7 +80,7 @@ def _chosen(document: Any, choices: tuple[Any, ...]) -> Any:
         if len(document) == 1:
             ((name, inner),) = document.items()
             for choice in choices:
-                if choice not in _SCALARS and _name(choice) == name:
+                if choice not in _SCALARS and choice.__name__ == name:
                     return _made(inner, choice)
         raise ProtocolError(f"{str(document)[:40]} is not one of the possible values")
     for choice in choices:
@@ -107,14 +107,6 @@ def _required(kind: Any) -> int:
 @cache
 def _choices(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-
-
-def _is_of(value: Any, kind: Any) -> bool:
-    return type(value) is kind
-
-
-def _name(kind: Any) -> str:
-    return str(kind.__name__)
 
 
 @cache

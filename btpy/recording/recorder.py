@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from operator import attrgetter
 
 from btpy.events.accounts import ProbeAccount
 from btpy.events.stacks import StackTable
@@ -34,6 +36,9 @@ FLUSH_SECONDS = 0.25
 """Seconds of messages that may be lost when the recording process is killed."""
 
 _MOST = 1_000  # sites or stacks in one entry
+
+_facts = attrgetter(*[field.name for field in fields(WovenSite)])
+"""The fields of a site, in the order of an entry."""
 
 
 class Recorder:
@@ -124,24 +129,7 @@ class Recorder:
         for start in range(0, len(sites), _MOST):
             some = sites[start : start + _MOST]
             self._written_sites.update(site.id for site in some)
-            self._add(
-                Sites(
-                    tuple(
-                        WovenSite(
-                            site.id,
-                            site.probe,
-                            site.class_name,
-                            site.method,
-                            site.descriptor,
-                            site.line,
-                            site.target_class,
-                            site.member,
-                            site.loader,
-                        )
-                        for site in some
-                    )
-                )
-            )
+            self._add(Sites(tuple(WovenSite(*_facts(site)) for site in some)))
 
     def _add_stacks(self) -> None:
         stacks = self._stacks.since(self._written_stacks)

@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 
 from btpy.cli import main
 from btpy.errors import OutputError
+from btpy.model.templates import TemplateKind
 from btpy.output import formats
-from btpy.output.chrome import nested
+from btpy.output.chrome import ChromeWriter, nested
 from btpy.output.stream import Stream
+from tests.output.program import captured, context, record, slot, template
 
 RECORDING = Path(__file__).parents[1] / "golden" / "recording" / "every_kind.btz"
 CALLS = 11
@@ -134,6 +136,14 @@ def test_a_chrome_trace_has_slices_instants_and_counters(tmp_path: Path) -> None
             assert event["args"]
             assert all(isinstance(value, int | float) for value in event["args"].values())
     assert kinds["C"] > 0
+
+
+def test_a_chrome_trace_has_no_values_that_are_named_like_secrets() -> None:
+    emit = template(slot(0, label="locals", named=True), kind=TemplateKind.EMIT, name="here")
+    with captured() as (stream, output):
+        ChromeWriter(stream, context(emit)).records([record("count", 7, "pin", 4711)])
+        events = json.loads(output())
+    assert events[-1]["args"] == {"locals": {"count": 7, "pin": "•••"}}
 
 
 @given(st.lists(st.tuples(st.integers(0, 90_000), st.integers(0, 400_000)), max_size=60))

@@ -18,9 +18,9 @@ from btpy.lang.program import Program
 from btpy.model.templates import TemplateKind
 from btpy.output.chrome import ChromeWriter
 from btpy.output.ndjson import NdjsonWriter
-from btpy.output.silent import SilentWriter
 from btpy.output.style import Style
 from btpy.output.trees import TreeWriter
+from btpy.output.writer import Writer
 from tests.output.program import SITE, SOURCE, Place, captured, context, probe, record, slot, template
 
 RUN = template(*(slot(at) for at in range(9)), kind=TemplateKind.EMIT, name="run")
@@ -154,7 +154,7 @@ def test_any_records_end_in_trees_or_errors(records: list[Record]) -> None:
         for inner in (NdjsonWriter(stream, CONTEXT), ChromeWriter(stream, CONTEXT)):
             writer = TreeWriter(inner, stream, CONTEXT, Style(), least=0.0, most=None)
             writer.records(records)
-        text = TreeWriter(SilentWriter(), stream, CONTEXT, Style(), least=0.0, most=None)
+        text = TreeWriter(Writer(), stream, CONTEXT, Style(), least=0.0, most=None)
         text.records(records)
         text.draw()
         stream.flush()

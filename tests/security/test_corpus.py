@@ -27,7 +27,7 @@ from btpy.engine.class_sources import _in_archive_of, _inner_archives, _named_in
 from btpy.jvm import perfdata
 from btpy.lang.check.checker import check_source
 from btpy.model.source import Source, read_text
-from btpy.output.otlp.exporter import rejected_points, rejected_records
+from btpy.output.otlp.exporter import LOGS, METRICS, rejected_by
 from btpy.output.otlp.transport import Delivered
 from btpy.recording.file import MAX_CHUNK
 from btpy.recording.lines import Lines
@@ -97,8 +97,8 @@ def read_answer(path: Path) -> None:
     """An answer of a backend, status line and headers included."""
     outcome = answered(path.read_bytes())
     if isinstance(outcome, Delivered):
-        rejected_records(outcome.answer)
-        rejected_points(outcome.answer)
+        for service in (LOGS, METRICS):
+            rejected_by(service, outcome.answer, sent=1)
 
 
 READERS: dict[str, tuple[Callable[[Path], object], int]] = {

@@ -12,6 +12,7 @@ from btpy.events.stacks import StackTable
 from btpy.output.jfr.metadata import metadata_event
 from btpy.output.jfr.pools import Pools
 from btpy.output.jfr.rows import Encoder, Pending
+from btpy.output.quantities import limited
 from btpy.output.writer import Clock
 
 _HEADER = struct.Struct(">4sHHqqqqqqqi")
@@ -89,8 +90,3 @@ def whole_chunks(file: BinaryIO) -> int | None:
             break
         at += length
     return at
-
-
-def limited(nanos: int) -> int:
-    """The nearest number of 64 bits, because a target can send any number as a time."""
-    return max(-(1 << 63), min((1 << 63) - 1, nanos))

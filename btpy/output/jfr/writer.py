@@ -9,18 +9,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, fields
 
-from btpy.events.accounts import Cause
+from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
 from btpy.model.maps import Map
 from btpy.model.templates import Template
-from btpy.output.jfr.chunk import Chunk, limited, whole_chunks
+from btpy.output.jfr.chunk import Chunk, whole_chunks
 from btpy.output.jfr.metadata import FIRST_EVENT_TYPE
 from btpy.output.jfr.rows import Pending, is_time
 from btpy.output.jfr.sources import MapSource, RecordSource, Row, Source, Sources
-from btpy.output.silent import SilentWriter
+from btpy.output.quantities import limited
 from btpy.output.stream import Stream
-from btpy.output.writer import Context, End, Loss, ProbeError, ProbeReport, Restraint, template_of
+from btpy.output.writer import Context, End, Loss, PerTemplate, ProbeError, ProbeReport, Restraint, Writer
 
 MOST_BYTES = 1 << 20
 """The largest size of the events of a chunk, in bytes. They are in memory until the chunk is written."""
@@ -28,14 +28,10 @@ MOST_BYTES = 1 << 20
 CHUNK_SECONDS = 5.0
 """Seconds that an event may wait until its chunk is written. A chunk has some 4 KB beside its events."""
 
-_COUNTS = (
-    *("probe", "fired", "skipped", "limited", "errors", "produced", "delivered", "written", "withheld", "discarded"),
-    *[f"dropped_{cause.value}" for cause in Cause],
-    *("map_full", "restraints"),
-)
+_COUNTS = ("probe", *ProbeReport("", ProbeAccount(0)).counts(0))
 
 
-class JfrWriter(SilentWriter):
+class JfrWriter(Writer):
     """``now``: the clock for the age of a chunk, in seconds."""
 
     def __init__(self, stream: Stream, context: Context, now: Callable[[], float] = time.monotonic) -> None:
@@ -48,7 +44,7 @@ class JfrWriter(SilentWriter):
         self._error = self._sources.own("ProbeError", ("probe", "kind", "file", "line", "column", "count", "message"))
         self._counts = self._sources.own("ProbeCounts", _COUNTS)
         self._end = self._sources.own("End", ("reason", "produced", "delivered", "dropped", "restored", "woven"))
-        self._of_templates: dict[int, RecordSource | None] = {}
+        self._of_templates = PerTemplate(context, self._sources.record)
         self._of_maps: dict[Map, MapSource] = {}
         self._ids: dict[str, int] = {}  # ids of the types of events, by name
         self._written: Counter[int] = Counter()  # the number of events of records, by probe
@@ -63,8 +59,6 @@ class JfrWriter(SilentWriter):
 
     def records(self, records: Sequence[Record]) -> None:
         for record in records:
-            if record.template not in self._of_templates:
-                self._of_templates[record.template] = self._sources.record(template_of(self._context, record))
             of_template = self._of_templates[record.template]
             if of_template is not None:
                 self._latest = max(self._latest, record.nanos)
@@ -78,10 +72,6 @@ class JfrWriter(SilentWriter):
             source = self._of_maps[content.map] = self._sources.map(content.map)
         for variant, row in source.rows(content, template):
             self._add(variant, row, nanos)
-
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self.map(content, None, nanos)
 
     def probe_error(self, error: ProbeError) -> None:
         line, column = error.span.source.position(error.span.start)
@@ -97,7 +87,7 @@ class JfrWriter(SilentWriter):
     def end(self, end: End) -> None:
         counts = {self._context.outline.probes[probe].name: count for probe, count in self._written.items()}
         for report in end.probes:
-            self._add(self._counts, _counts(report, counts.get(report.probe, 0)))
+            self._add(self._counts, (report.probe, *report.counts(counts.get(report.probe, 0)).values()))
         self._add(self._end, (end.reason, end.produced, end.delivered, end.dropped, end.restored, end.woven))
 
     def close(self) -> None:
@@ -134,14 +124,3 @@ class JfrWriter(SilentWriter):
 
     def _id(self, name: str) -> int:
         return self._ids.setdefault(name, FIRST_EVENT_TYPE + len(self._ids))
-
-
-def _counts(report: ProbeReport, count: int) -> Row:
-    account = report.account
-    return (
-        report.probe,
-        *(account.fired, account.skipped, account.limited, report.errors, account.produced, account.delivered),
-        *(count, report.withheld, report.discarded),
-        *(account.dropped_by.get(cause, 0) for cause in Cause),
-        *(account.map_full, report.restraints),
-    )

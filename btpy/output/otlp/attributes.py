@@ -29,12 +29,12 @@ class Values(SimpleValues):
         if isinstance(value, SequenceValue):
             return AnyValue(array_value=ArrayValue(values=[self.any_value(item) for item in value.items]))
         if isinstance(value, MappingValue):
-            return self._members((self._text.show(key), item) for key, item in value.pairs)
+            return self.members((self._text.show(key), item) for key, item in value.pairs)
         if isinstance(value, ObjectValue):
-            return self._members(value.fields)
+            return self.members(value.fields)
         return scalar(self.simple(value))
 
-    def _members(self, members: Iterable[tuple[str, Value]]) -> AnyValue:
+    def members(self, members: Iterable[tuple[str, Value]]) -> AnyValue:
         return AnyValue(
             kvlist_value=KeyValueList(
                 values=[KeyValue(key=well_formed(name), value=self.any_value(value)) for name, value in members]

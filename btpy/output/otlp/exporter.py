@@ -15,9 +15,9 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable
 from enum import Enum
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import (
     ExportLogsServiceRequest,
     ExportLogsServiceResponse,
@@ -31,16 +31,14 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
-from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ScopeLogs
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
-from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, Span
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from btpy.errors import OutputError
 from btpy.output.otlp.metrics import Metrics, Report
 from btpy.output.otlp.settings import Batches, Endpoint, OtlpSettings
-from btpy.output.otlp.transport import Delivered, Outcome, Refused, Repeatable, Transport
-
-R = TypeVar("R", LogRecord, Span)
+from btpy.output.otlp.transport import Delivered, Outcome, Refused, Repeatable, Transport, printable
 
 CLOSING_SECONDS = 10.0
 """Seconds that the end of a run waits for the backend."""
@@ -77,6 +75,41 @@ class Tally(NamedTuple):
         return not (self.lost or self.lost_spans or self.rejected_points or self.unsent_reports)
 
 
+class Service(NamedTuple):
+    """A service of OTLP that takes one kind of records. ``what``: the records, for the user. ``fields``: the names of
+    the lists in a request, from the outside: of resources, of scopes and of records. ``rejected``: the name of the
+    field of an answer that has the number of rejected records."""
+
+    what: str
+    request: type[Message]
+    answer: type[Message]
+    fields: tuple[str, str, str]
+    rejected: str
+
+
+LOGS = Service(
+    "log records",
+    ExportLogsServiceRequest,
+    ExportLogsServiceResponse,
+    ("resource_logs", "scope_logs", "log_records"),
+    "rejected_log_records",
+)
+SPANS = Service(
+    "spans",
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+    ("resource_spans", "scope_spans", "spans"),
+    "rejected_spans",
+)
+METRICS = Service(
+    "metrics",
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+    ("resource_metrics", "scope_metrics", "metrics"),
+    "rejected_data_points",
+)
+
+
 class Exporter:
     """``patient``: a full queue makes the caller wait instead of losing records; for a replay, which can wait."""
 
@@ -86,10 +119,9 @@ class Exporter:
         self._notices: deque[str] = deque(maxlen=20)
         self._due = float("inf")
         tell = self._notices.append
-        self._logs = None if settings.logs is None else _LogSender(settings.logs, settings.log_batches, tell, patient)
-        self._spans = (
-            None if settings.traces is None else _SpanSender(settings.traces, settings.span_batches, tell, patient)
-        )
+        logs, traces = settings.logs, settings.traces
+        self._logs = None if logs is None else _RecordSender(LOGS, logs, settings.log_batches, tell, patient)
+        self._spans = None if traces is None else _RecordSender(SPANS, traces, settings.span_batches, tell, patient)
         self._metrics = None if settings.metrics is None else _MetricSender(settings.metrics, tell)
         self._senders = [sender for sender in (self._logs, self._spans, self._metrics) if sender is not None]
 
@@ -157,10 +189,10 @@ class Exporter:
         )
 
 
-class _Waiting(NamedTuple, Generic[R]):
+class _Waiting(NamedTuple):
     resource: Resource
     scope: InstrumentationScope
-    record: R
+    record: LogRecord | Span
     size: int
 
 
@@ -170,17 +202,17 @@ class _Sender(ABC):
     ``delivered``: log records, spans, or points of metrics.
     """
 
-    what = ""
-
-    def __init__(self, transport: Transport, tell: Callable[[str], None]) -> None:
+    def __init__(self, service: Service, endpoint: Endpoint, tell: Callable[[str], None]) -> None:
         self.delivered = 0
-        self._transport = transport
+        self._service = service
+        self._transport = Transport(endpoint)
         self._tell = tell
         self._changed = threading.Condition()
         self._deadline: float | None = None  # deadline of the end, by time.monotonic
         self._is_down = False
         self._has_refused = False
-        self._thread = threading.Thread(target=self._run, name=f"btpy-otlp-{self.what.replace(' ', '-')}", daemon=True)
+        name = f"btpy-otlp-{service.what.replace(' ', '-')}"
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     @property
     def address(self) -> str:
@@ -244,40 +276,34 @@ class _Sender(ABC):
 
     def _report(self, outcome: Outcome) -> None:
         """Tells the user once that the backend does not accept requests, and once that it does again."""
-        address = self.address
+        address, what = self.address, self._service.what
         if isinstance(outcome, Delivered):
             if self._is_down:
-                self._tell(f"{address} takes {self.what} again")
+                self._tell(f"{address} takes {what} again")
             self._is_down = self._has_refused = False
         elif isinstance(outcome, Repeatable) and not self._is_down:
             self._is_down = True
-            self._tell(f"{address} does not take {self.what} at present ({outcome.reason}); btpy tries again")
+            self._tell(f"{address} does not take {what} at present ({outcome.reason}); btpy tries again")
         elif isinstance(outcome, Refused) and not self._has_refused:
             self._has_refused = True
-            self._tell(f"{address} refuses {self.what}: {outcome.reason}")
+            self._tell(f"{address} refuses {what}: {outcome.reason}")
 
 
-class _RecordSender(_Sender, Generic[R]):
+class _RecordSender(_Sender):
     """A signal of records that wait in a queue."""
 
-    def __init__(self, endpoint: Endpoint, batches: Batches, tell: Callable[[str], None], patient: bool) -> None:
-        super().__init__(Transport(endpoint), tell)
+    def __init__(
+        self, service: Service, endpoint: Endpoint, batches: Batches, tell: Callable[[str], None], patient: bool
+    ) -> None:
+        super().__init__(service, endpoint, tell)
         self._lost: Counter[Cause] = Counter()  # lost for any cause except NOT_SENT
         self._accepted = 0  # records that came into the queue
         self._batches = batches
         self._patient = patient
-        self._queue: deque[_Waiting[R]] = deque()
+        self._queue: deque[_Waiting] = deque()
         self._bytes = 0
 
-    @abstractmethod
-    def _message(self, batch: list[_Waiting[R]]) -> bytes:
-        """The request with these records."""
-
-    @abstractmethod
-    def _rejected(self, answer: bytes) -> tuple[int, str]:
-        """The number of records that the backend has rejected, and the reason."""
-
-    def put(self, item: _Waiting[R]) -> None:
+    def put(self, item: _Waiting) -> None:
         with self._changed:
             if self._is_full() and self._patient:
                 self._wait_for_room()
@@ -321,17 +347,16 @@ class _RecordSender(_Sender, Generic[R]):
         batch = self._take()
         outcome = self._post(self._message(batch), repeat=True)
         if isinstance(outcome, Delivered):
-            rejected, reason = self._rejected(outcome.answer)
-            rejected = min(rejected, len(batch))
+            rejected, reason = rejected_by(self._service, outcome.answer, len(batch))
             self.delivered += len(batch) - rejected
             if rejected:
                 self._lost[Cause.REJECTED] += rejected
-                self._tell(f"{self.address} has rejected {rejected} {self.what}: {reason}")
+                self._tell(f"{self.address} has rejected {rejected} {self._service.what}: {reason}")
         elif isinstance(outcome, Refused):
             self._lost[Cause.REFUSED] += len(batch)
 
-    def _take(self) -> list[_Waiting[R]]:
-        batch: list[_Waiting[R]] = []
+    def _take(self) -> list[_Waiting]:
+        batch: list[_Waiting] = []
         size = 0
         with self._changed:
             while self._queue and len(batch) < self._batches.size and (not batch or size < _BATCH_BYTES):
@@ -342,48 +367,23 @@ class _RecordSender(_Sender, Generic[R]):
             self._changed.notify_all()
         return batch
 
-
-class _LogSender(_RecordSender[LogRecord]):
-    what = "log records"
-
-    def _message(self, batch: list[_Waiting[LogRecord]]) -> bytes:
-        request = ExportLogsServiceRequest()
-        groups: dict[tuple[int, int], ScopeLogs] = {}
+    def _message(self, batch: list[_Waiting]) -> bytes:
+        """The request with these records."""
+        request = self._service.request()
+        of_resources, of_scopes, of_records = self._service.fields
+        groups: dict[tuple[int, int], Any] = {}
         for item in batch:
             origin = id(item.resource), id(item.scope)
             if origin not in groups:
-                logs = request.resource_logs.add(resource=item.resource)
-                groups[origin] = logs.scope_logs.add(scope=item.scope)
-            groups[origin].log_records.append(item.record)
+                group = getattr(request, of_resources).add(resource=item.resource)
+                groups[origin] = getattr(getattr(group, of_scopes).add(scope=item.scope), of_records)
+            groups[origin].append(item.record)
         return request.SerializeToString()
-
-    def _rejected(self, answer: bytes) -> tuple[int, str]:
-        return rejected_records(answer)
-
-
-class _SpanSender(_RecordSender[Span]):
-    what = "spans"
-
-    def _message(self, batch: list[_Waiting[Span]]) -> bytes:
-        request = ExportTraceServiceRequest()
-        groups: dict[tuple[int, int], ScopeSpans] = {}
-        for item in batch:
-            origin = id(item.resource), id(item.scope)
-            if origin not in groups:
-                spans = request.resource_spans.add(resource=item.resource)
-                groups[origin] = spans.scope_spans.add(scope=item.scope)
-            groups[origin].spans.append(item.record)
-        return request.SerializeToString()
-
-    def _rejected(self, answer: bytes) -> tuple[int, str]:
-        return rejected_spans(answer)
 
 
 class _MetricSender(_Sender):
-    what = "metrics"
-
     def __init__(self, endpoint: Endpoint, tell: Callable[[str], None]) -> None:
-        super().__init__(Transport(endpoint), tell)
+        super().__init__(METRICS, endpoint, tell)
         self.sources: list[Metrics] = []
         self.rejected = 0
         self._settled = 0  # sources whose last values are delivered
@@ -425,8 +425,7 @@ class _MetricSender(_Sender):
                 self._settled += self._has_ended
 
     def _note(self, source: Metrics, report: Report, outcome: Delivered) -> None:
-        rejected, reason = rejected_points(outcome.answer)
-        rejected = min(rejected, report.points)
+        rejected, reason = rejected_by(METRICS, outcome.answer, report.points)
         if rejected:
             self._tell(f"{self.address} has rejected {rejected} points: {reason}")
         self.rejected += rejected
@@ -434,32 +433,12 @@ class _MetricSender(_Sender):
         source.delivered(report)
 
 
-def rejected_records(answer: bytes) -> tuple[int, str]:
-    """The number of records that the backend has rejected, and the reason. ``answer``: the message of its answer."""
+def rejected_by(service: Service, answer: bytes, sent: int) -> tuple[int, str]:
+    """How many of the ``sent`` records the backend has rejected, and the reason. ``answer``: the message of its
+    answer."""
     try:
-        success = ExportLogsServiceResponse.FromString(answer).partial_success
+        success = service.answer.FromString(answer).partial_success  # type: ignore[attr-defined]
     except DecodeError:
         return 0, ""
-    return max(0, success.rejected_log_records), _one_line(success.error_message)
-
-
-def rejected_spans(answer: bytes) -> tuple[int, str]:
-    """The number of spans that the backend has rejected, and the reason."""
-    try:
-        success = ExportTraceServiceResponse.FromString(answer).partial_success
-    except DecodeError:
-        return 0, ""
-    return max(0, success.rejected_spans), _one_line(success.error_message)
-
-
-def rejected_points(answer: bytes) -> tuple[int, str]:
-    """The number of points that the backend has rejected, and the reason."""
-    try:
-        success = ExportMetricsServiceResponse.FromString(answer).partial_success
-    except DecodeError:
-        return 0, ""
-    return max(0, success.rejected_data_points), _one_line(success.error_message)
-
-
-def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)[:200].strip() or "no reason is given"
+    reason = printable(success.error_message) or "no reason is given"
+    return min(max(0, getattr(success, service.rejected)), sent), reason

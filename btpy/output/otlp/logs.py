@@ -19,7 +19,7 @@ from btpy.output.otlp.trace_fields import traced
 from btpy.output.style import Style
 from btpy.output.templates import is_carried, printed
 from btpy.output.values import ValueText, well_formed
-from btpy.output.writer import Context, ProbeError, Restraint, template_of
+from btpy.output.writer import Context, PerTemplate, ProbeError, Restraint
 
 INFO = SeverityNumber.SEVERITY_NUMBER_INFO
 WARN = SeverityNumber.SEVERITY_NUMBER_WARN
@@ -36,19 +36,17 @@ class LogRecords:
         self._context = context
         self._attributes = RecordAttributes(context)
         self._text = ValueText(context.stacks, Style())
-        self._converters: dict[int, _Converter | None] = {}
+        self._converters = PerTemplate(context, self._converter)
 
     def of(self, record: Record) -> LogRecord | None:
         """None for spans, and for records that control the output only. Raises ProtocolError."""
-        if record.template not in self._converters:
-            self._converters[record.template] = self._converter(template_of(self._context, record))
         converter = self._converters[record.template]
         return None if converter is None else converter(record)
 
     def of_error(self, error: ProbeError) -> LogRecord:
         """The log record for an error in a probe."""
         line, column = error.span.source.position(error.span.start)
-        return _now(
+        return _log_record(
             ERROR,
             error.message or error.kind_name,
             "btpy.probe.error",
@@ -62,7 +60,7 @@ class LogRecords:
 
     def of_restraint(self, restraint: Restraint) -> LogRecord:
         """The log record for a step of the budget."""
-        return _now(
+        return _log_record(
             WARN,
             f"the budget restrains {restraint.probe}: {restraint.step}",
             "btpy.budget",
@@ -88,39 +86,35 @@ class LogRecords:
             fields = self._attributes.fields(template, tuple(filter(is_carried, template.parts)))
             return traced(
                 template,
-                lambda record: self._log_record(record, severity, well_formed(text(record)), fields(record), ""),
+                lambda record: self._log_record(record, severity, text(record), fields(record), ""),
             )
         return None
 
     def _log_record(
         self, record: Record, severity: SeverityNumber.ValueType, body: str | None, fields: list[KeyValue], event: str
     ) -> LogRecord:
-        nanos = self._context.clock.wall(record.nanos)
-        log_record = LogRecord(
-            time_unix_nano=unsigned(nanos),
-            observed_time_unix_nano=time.time_ns(),
-            severity_number=severity,
-            severity_text=_NAMES[severity],
-            attributes=[*fields, *self._attributes.place(record)],
-            event_name=event,
-        )
-        if body is not None:
-            log_record.body.string_value = body
-        return log_record
+        nanos = unsigned(self._context.clock.wall(record.nanos))
+        return _log_record(severity, body, event, [*fields, *self._attributes.place(record)], nanos)
 
 
 _NAMES = {INFO: "INFO", WARN: "WARN", ERROR: "ERROR"}
 
 
-def _now(severity: SeverityNumber.ValueType, body: str, event: str, attributes: list[KeyValue]) -> LogRecord:
-    """A log record about btpy's own work."""
+def _log_record(
+    severity: SeverityNumber.ValueType,
+    body: str | None,
+    event: str,
+    attributes: list[KeyValue],
+    nanos: int | None = None,
+) -> LogRecord:
+    """``nanos``: the time, ns since 1970; None: now, for a log record about btpy's own work."""
     now = time.time_ns()
     return LogRecord(
-        time_unix_nano=now,
+        time_unix_nano=now if nanos is None else nanos,
         observed_time_unix_nano=now,
         severity_number=severity,
         severity_text=_NAMES[severity],
-        body=scalar(body),
+        body=None if body is None else scalar(body),
         attributes=attributes,
         event_name=event,
     )

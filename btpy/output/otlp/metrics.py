@@ -141,11 +141,7 @@ class Metrics:
             dropped = {cause.value: count for cause, count in account.dropped_by.items()} | {"map": account.map_full}
             records += [({**probe, "outcome": "dropped", "cause": cause}, count) for cause, count in dropped.items()]
         metrics = (
-            cumulative_count("btpy.probe.hits", "{hit}", "hits of probes", _occurred(hits), window),
-            cumulative_count("btpy.probe.records", "{record}", "records of probes", _occurred(records), window),
+            cumulative_count("btpy.probe.hits", "{hit}", "hits of probes", hits, window),
+            cumulative_count("btpy.probe.records", "{record}", "records of probes", records, window),
         )
         return [metric for metric in metrics if metric.sum.data_points]
-
-
-def _occurred(counts: list[tuple[Mapping[str, str], int]]) -> list[tuple[Mapping[str, str], int]]:
-    return [(attributes, count) for attributes, count in counts if count]

@@ -101,11 +101,13 @@ def metric_of(
 def cumulative_count(
     name: str, unit: str, description: str, counts: Iterable[tuple[Mapping[str, str], int]], window: Window
 ) -> Metric:
-    """A count since the start, by attributes."""
+    """A count since the start, by attributes, without those that did not occur."""
     metric = Metric(name=name, unit=unit, description=description)
     metric.sum.is_monotonic = True
     metric.sum.aggregation_temporality = AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
     for attributes, count in counts:
+        if not count:
+            continue
         metric.sum.data_points.add(
             attributes=[key_value(key, value) for key, value in attributes.items()],
             start_time_unix_nano=window.start,
@@ -222,7 +224,7 @@ def _histogram_point(
     attributes: list[KeyValue], value: Histogram | LinearHistogram, temporality: Temporality
 ) -> HistogramDataPoint:
     """In OTLP, bounds are upper and inclusive. The extremes are those since the start, so a delta has none."""
-    bounds, counts = _buckets(value) if isinstance(value, Histogram) else _linear_buckets(value)
+    bounds, counts = _buckets(value) if isinstance(value, Histogram) else (value.linear.inclusive_bounds, value.counts)
     point = HistogramDataPoint(
         attributes=attributes,
         count=unsigned(value.n),
@@ -256,10 +258,6 @@ def _buckets(value: Histogram) -> tuple[list[float], list[int]]:
     if not negatives and len(bounds) > 2 and not counts[1]:
         del bounds[0], counts[1]  # nothing between the negative numbers and the first bucket
     return bounds, [*counts, 0]
-
-
-def _linear_buckets(value: LinearHistogram) -> tuple[list[float], list[int]]:
-    return value.linear.inclusive_bounds, list(value.counts)
 
 
 def _summary_point(attributes: list[KeyValue], value: Average | Stats) -> SummaryDataPoint:

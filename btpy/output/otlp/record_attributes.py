@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue, KeyValueList
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from btpy.events.records import Record
 from btpy.model.templates import SiteFact, Slot, Template
@@ -55,16 +55,7 @@ class RecordAttributes:
         return fields
 
     def _field(self, record: Record, slot: Slot) -> AnyValue:
-        if isinstance(slot.value, SiteFact):
-            return scalar(site_fact(self._context, record, slot.value))
         if slot.named:
-            fields = pairs(record, slot.value, self._context.outline.redact)
-            members = [KeyValue(key=well_formed(name), value=self._values.any_value(value)) for name, value in fields]
-            return AnyValue(kvlist_value=KeyValueList(values=members))
-        if slot.rest:
-            rest = AnyValue()
-            rest.array_value.values.extend(self._values.any_value(value) for value in record.values[slot.value :])
-            return rest
-        if slot.time:
-            return scalar(self._text.slot(slot)(record.values[slot.value]))
-        return self._values.any_value(slot_value(record, slot))
+            return self._values.members(pairs(record, slot, self._context.outline.redact))
+        value = slot_value(self._context, record, slot)
+        return scalar(self._text.slot(slot)(value)) if slot.time else self._values.any_value(value)

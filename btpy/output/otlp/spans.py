@@ -18,7 +18,7 @@ from btpy.output.otlp.attributes import Values, key_value, unsigned
 from btpy.output.otlp.record_attributes import Reader, RecordAttributes
 from btpy.output.otlp.trace_fields import SPAN_ID_FORM, TRACE_ID_FORM
 from btpy.output.values import well_formed
-from btpy.output.writer import Context, site_fact, template_of
+from btpy.output.writer import Context, PerTemplate, site_fact
 
 _EXCEPTION = {
     SpanField.EXCEPTION: "exception.type",
@@ -35,17 +35,16 @@ class Spans:
         self._context = context
         self._values = Values(context.stacks)
         self._attributes = RecordAttributes(context)
-        self._converters: dict[int, Callable[[Record], Span] | None] = {}
+        self._converters = PerTemplate(context, self._converter)
 
     def of(self, record: Record) -> Span | None:
         """None for records that are not spans. Raises ProtocolError."""
-        if record.template not in self._converters:
-            template = template_of(self._context, record)
-            self._converters[record.template] = self._converter(template) if template.is_span else None
         converter = self._converters[record.template]
         return None if converter is None else converter(record)
 
-    def _converter(self, template: Template) -> Callable[[Record], Span]:
+    def _converter(self, template: Template) -> Callable[[Record], Span] | None:
+        if not template.is_span:
+            return None
         slots = [part for part in template.parts if isinstance(part, Slot)]
         positions: dict[SpanField, int] = {}
         others: list[Slot] = []

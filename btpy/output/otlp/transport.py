@@ -105,10 +105,11 @@ class Transport:
             self.close()
         if response.status == 200:
             return Delivered(answer)
-        reason = f"{response.status} {_printable(response.reason)}".rstrip()
+        reason = f"{response.status} {printable(response.reason)}".rstrip()
         if response.status in _REPEATABLE:
             return Repeatable(reason, _seconds(response.getheader("Retry-After")))
-        details = "" if response.getheader("Content-Type", "").startswith("application/x-protobuf") else _text(answer)
+        is_message = response.getheader("Content-Type", "").startswith("application/x-protobuf")
+        details = "" if is_message else printable(answer.decode("utf-8", "replace"))
         return Refused(f"{reason}: {details}" if details else reason)
 
     def _read(self, response: http.client.HTTPResponse) -> bytes:
@@ -166,13 +167,9 @@ def _reason(cause: Exception) -> str:
         return "no answer in time"
     if isinstance(cause, OSError) and cause.strerror:
         return cause.strerror.lower()
-    return _printable(str(cause)) or type(cause).__name__
+    return printable(str(cause)) or type(cause).__name__
 
 
-def _text(answer: bytes) -> str:
-    return _printable(answer.decode("utf-8", "replace"))
-
-
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """A text of another program, as one line without control characters."""
     return "".join(c if c.isprintable() else " " for c in text)[:_MOST_REASON].strip()

@@ -21,13 +21,12 @@ from btpy.output.otlp.logs import LogRecords
 from btpy.output.otlp.metrics import Metrics
 from btpy.output.otlp.resource import resource_of
 from btpy.output.otlp.spans import Spans
-from btpy.output.silent import SilentWriter
-from btpy.output.writer import Context, End, ProbeError, Restraint
+from btpy.output.writer import Context, End, ExportWriter, ProbeError, Restraint
 
 _HASH_DIGITS = 16
 
 
-class OtlpWriter(SilentWriter):
+class OtlpWriter(ExportWriter):
     """Passes everything to the exporter, which other writers share."""
 
     def __init__(self, exporter: Exporter, context: Context, origin: Origin) -> None:
@@ -57,16 +56,16 @@ class OtlpWriter(SilentWriter):
                 self._log(log_record)
 
     def map(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
-        self._put(content, template, nanos)
+        at = time.time_ns() if nanos is None else self._context.clock.wall(nanos)
+        self._metrics.put(content, at, flushed=template is not None and content.map.id in template.flushed)
 
     def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
         for content in contents:
-            self._put(content, template, nanos)
+            self.map(content, template, nanos)
 
     def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
-        """Takes the current maps and the counts of the probes."""
         for content in contents:
-            self._put(content, None, None)
+            self.map(content, None, None)
         self._metrics.count(accounts)
 
     def probe_error(self, error: ProbeError) -> None:
@@ -77,10 +76,6 @@ class OtlpWriter(SilentWriter):
 
     def end(self, end: End) -> None:
         self._metrics.count(report.account for report in end.probes)
-
-    def _put(self, content: MapContent, template: Template | None, nanos: int | None) -> None:
-        at = time.time_ns() if nanos is None else self._context.clock.wall(nanos)
-        self._metrics.put(content, at, flushed=template is not None and content.map.id in template.flushed)
 
     def _log(self, log_record: LogRecord) -> None:
         self._exporter.log(self._resource, self._scope, log_record)

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from btpy.events.records import Record
 from btpy.model.templates import Template, TemplateKind
-from btpy.output.ndjson import carried_members, event_members
+from btpy.output.ndjson import event_members
 from btpy.output.style import Style
-from btpy.output.templates import is_carried, printed
+from btpy.output.templates import printed
 from btpy.output.values import ValueText, well_formed
 from btpy.output.writer import Context
 
@@ -42,8 +42,8 @@ class Kind(NamedTuple):
 def kind_of(template: Template, context: Context) -> Kind | None:
     """The columns of a template; None if its records only control the output."""
     text = ValueText(context.stacks, Style())
+    members = event_members(template, context, text, carried=template.kind is not TemplateKind.EMIT)
     if template.kind is TemplateKind.EMIT:
-        members = event_members(template, context, text)
 
         def event(record: Record) -> Content:
             data, cuts = members(record)
@@ -53,10 +53,9 @@ def kind_of(template: Template, context: Context) -> Kind | None:
     if template.kind not in (TemplateKind.PRINT, TemplateKind.WARN):
         return None
     line = printed(template, context, text, carried=False)
-    carried = [part for part in template.parts if is_carried(part)]
 
     def print_(record: Record) -> Content:
-        values, cuts = carried_members(carried, record, context)
+        values, cuts = members(record)
         return Content(text=well_formed(line(record)), cut=_encoded(cuts), context=_encoded(values))
 
     return Kind("print" if template.kind is TemplateKind.PRINT else "warn", None, print_)

@@ -29,11 +29,11 @@ from btpy.events.stacks import StackTable
 from btpy.model.types import Kind
 from btpy.output.ndjson import json_value
 from btpy.output.parquet.event_rows import encode
+from btpy.output.quantities import limited
 from btpy.output.style import Style
 from btpy.output.values import ValueText, well_formed
 
 UNITS = {Kind.DURATION: "ns", Kind.BYTES: "By"}
-_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 Columns = dict[str, Any]
 
@@ -54,11 +54,6 @@ def map_rows(content: MapContent, stacks: StackTable) -> Iterator[Columns]:
     for key, value in content.entries:
         columns = _columns(value, stacks) if isinstance(value, Aggregate) else {"value": _json(value, stacks)}
         yield common | _key(key, stacks, text) | columns | _bounds(value)
-
-
-def limited(number: int) -> int:
-    """The nearest number that fits into a column, because a target can send any number."""
-    return max(_LEAST, min(_MOST, number))
 
 
 def _key(key: Key, stacks: StackTable, text: ValueText) -> Columns:

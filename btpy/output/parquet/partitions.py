@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 from btpy.errors import ProtocolError
 
@@ -33,10 +33,7 @@ def escaped(value: str) -> str:
 
 
 def _escape(value: str) -> str:
-    return "".join(
-        chr(byte) if re.match(rb"[\w.-]", bytes([byte])) else f"%{byte:02X}"
-        for byte in value.encode("utf-8", "replace")
-    )
+    return quote(value, safe="", errors="replace").replace("~", "%7E")
 
 
 def hour_of(nanos: int) -> str:

@@ -18,7 +18,7 @@ PARTITIONS = ("host", "service", "script", "hour")
 
 
 class Column(NamedTuple):
-    """``type``: a name of :func:`arrow_schema`."""
+    """``type``: a type of Arrow by its name; a timestamp has microseconds, in UTC."""
 
     name: str
     type: str
@@ -140,42 +140,19 @@ DATA_SETS = (EVENTS, MAPS, LOSSES)
 def arrow_schema(data_set: DataSet) -> pyarrow.Schema:
     import pyarrow as arrow
 
-    time = arrow.timestamp("us", tz="UTC")
-    types: dict[str, Any] = {
-        "timestamp": time,
-        "int32": arrow.int32(),
-        "int64": arrow.int64(),
-        "double": arrow.float64(),
-        "bool": arrow.bool_(),
-        "string": arrow.string(),
-        "binary": arrow.binary(),
-        "list<string>": arrow.list_(arrow.string()),
-        "list<int64>": arrow.list_(arrow.int64()),
-        "list<double>": arrow.list_(arrow.float64()),
-        _TOP: arrow.list_(
-            arrow.struct([("value", arrow.string()), ("count", arrow.int64()), ("error", arrow.int64())])
-        ),
-        _SERIES: arrow.list_(
-            arrow.struct(
-                [
-                    ("start", time),
-                    ("count", arrow.int64()),
-                    ("value", arrow.int64()),
-                    ("value_double", arrow.float64()),
-                ]
-            )
-        ),
-        _EXEMPLARS: arrow.list_(
-            arrow.struct(
-                [
-                    ("ts", time),
-                    ("value", arrow.int64()),
-                    ("value_double", arrow.float64()),
-                    ("trace_id", arrow.string()),
-                    ("span_id", arrow.string()),
-                ]
-            )
-        ),
-    }
-    fields = [arrow.field(column.name, types[column.type]) for column in data_set.columns]
+    fields = [arrow.field(column.name, _arrow_type(column.type)) for column in data_set.columns]
     return arrow.schema(fields, metadata={"btpy.schema": f"{data_set.name} {VERSION}"})
+
+
+def _arrow_type(name: str) -> Any:
+    """``name``: a type of a column, as Arrow writes it. In a struct there are only types without a comma."""
+    import pyarrow as arrow
+
+    if name == "timestamp":
+        return arrow.timestamp("us", tz="UTC")
+    if name.startswith("list<"):
+        return arrow.list_(_arrow_type(name.removeprefix("list<").removesuffix(">")))
+    if name.startswith("struct<"):
+        members = name.removeprefix("struct<").removesuffix(">").split(", ")
+        return arrow.struct([(member, _arrow_type(type_)) for member, type_ in (part.split(": ") for part in members)])
+    return arrow.type_for_alias(name)

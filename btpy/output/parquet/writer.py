@@ -10,18 +10,18 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 from btpy.errors import OutputError
-from btpy.events.accounts import Cause, ProbeAccount
+from btpy.events.accounts import ProbeAccount
 from btpy.events.aggregates import MapContent
 from btpy.events.records import Record
 from btpy.model.templates import SiteFact, Template
 from btpy.output.origin import Origin
-from btpy.output.parquet.event_rows import Kind, kind_of
-from btpy.output.parquet.map_rows import limited, map_rows
+from btpy.output.parquet.event_rows import kind_of
+from btpy.output.parquet.map_rows import map_rows
 from btpy.output.parquet.partitions import HOUR_NANOS, hour_of, path_of
 from btpy.output.parquet.schemas import EVENTS, LOSSES, MAPS, DataSet
-from btpy.output.silent import SilentWriter
+from btpy.output.quantities import limited
 from btpy.output.values import well_formed
-from btpy.output.writer import Context, End, ProbeReport, site_fact, template_of
+from btpy.output.writer import Context, End, ExportWriter, PerTemplate, ProbeReport, site_fact
 
 _RUNS = uuid.UUID("6f1f0c86-6a47-4c0e-9d0b-2f8f6f0f3c55")  # the namespace of the ids of runs
 _NAMES_OF_MAPS = tuple(column.name for column in MAPS.columns)
@@ -37,7 +37,7 @@ class Rows(Protocol):
     def end_run(self, run: str, partition: str, rows: list[tuple[Any, ...]]) -> None: ...
 
 
-class ParquetWriter(SilentWriter):
+class ParquetWriter(ExportWriter):
     """``run``: the id of the run, which a run and the replay of its recording share. ``losses``: the partition of its
     losses. ``hours``: the most hours over which its times can spread."""
 
@@ -51,7 +51,7 @@ class ParquetWriter(SilentWriter):
         clock = context.clock
         digest = sources[0].digest if sources else ""
         self.run = str(uuid.uuid5(_RUNS, f"{origin.pid} {clock.nano_time} {clock.wall_nanos} {digest}"))
-        self._kinds: dict[int, Kind | None] = {}
+        self._kinds = PerTemplate(context, lambda template: kind_of(template, context))
         self._partitions: dict[tuple[str, int], str] = {}  # by data set and hour
         self._written: Counter[str] = Counter()  # rows of events by probe
         self._readings = 0
@@ -60,8 +60,6 @@ class ParquetWriter(SilentWriter):
     def records(self, records: Sequence[Record]) -> None:
         wall = self._context.clock.wall
         for record in records:
-            if record.template not in self._kinds:
-                self._kinds[record.template] = kind_of(template_of(self._context, record), self._context)
             kind = self._kinds[record.template]
             if kind is None:
                 continue
@@ -78,12 +76,7 @@ class ParquetWriter(SilentWriter):
         self._readings += 1
         self._put(content, at, final=False)
 
-    def joined(self, contents: Sequence[MapContent], template: Template, nanos: int) -> None:
-        for content in contents:
-            self.map(content, None, nanos)
-
     def read(self, contents: Iterable[MapContent], accounts: Iterable[ProbeAccount], *, at_end: bool = False) -> None:
-        """Takes the current maps."""
         at = self._now()
         self._readings += 1
         for content in contents:
@@ -110,14 +103,8 @@ class ParquetWriter(SilentWriter):
         return time.time_ns() if self._sink.now is None else self._sink.now
 
     def _loss(self, report: ProbeReport, reason: str, nanos: int) -> tuple[Any, ...]:
-        account = report.account
-        counts = (
-            *(account.fired, account.skipped, account.limited, report.errors, account.produced, account.delivered),
-            *(self._written[report.probe], report.withheld, report.discarded),
-            *(account.dropped_by.get(cause, 0) for cause in Cause),
-            *(account.map_full, report.restraints),
-        )
-        return (*self._head(nanos), well_formed(report.probe), reason, *map(limited, counts))
+        counts = report.counts(self._written[report.probe])
+        return (*self._head(nanos), well_formed(report.probe), reason, *map(limited, counts.values()))
 
     def _head(self, nanos: int) -> tuple[int, int, str, int]:
         return nanos // 1000, nanos, self.run, self._origin.pid

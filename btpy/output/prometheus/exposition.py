@@ -10,9 +10,7 @@ from btpy.output.prometheus.families import LEFT_OUT, PREFIX, Families, FamilySa
 from btpy.output.prometheus.negotiation import encoder_of
 from btpy.output.prometheus.server import Server
 from btpy.output.prometheus.settings import ExpositionSettings
-from btpy.output.prometheus.target_metrics import TargetMetrics
 from btpy.output.prometheus.writer import ExpositionWriter
-from btpy.output.simple_values import SimpleValues
 from btpy.output.writer import Context
 
 LEAST_SECONDS = 0.5
@@ -28,7 +26,7 @@ class Exposition:
 
     def __init__(self, settings: ExpositionSettings) -> None:
         """Raises UsageError for an address on which this process cannot listen."""
-        self._targets: list[TargetMetrics] = []
+        self._targets: list[ExpositionWriter] = []
         self._changed = threading.Condition()
         self._wanted = False
         self._has_closed = self._has_failed = False
@@ -50,10 +48,10 @@ class Exposition:
         self._server.start()
 
     def writer(self, context: Context, origin: Origin) -> ExpositionWriter:
-        metrics = TargetMetrics(context.outline, SimpleValues(context.stacks), origin, of_hosts=context.of_hosts)
+        writer = ExpositionWriter(context, origin)
         with self._changed:
-            self._targets.append(metrics)
-        return ExpositionWriter(metrics, context)
+            self._targets.append(writer)
+        return writer
 
     def begin_report(self) -> bool:
         """Returns whether a scrape waits for a reading, and a reading is possible now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -19,6 +19,7 @@ _TYPES = {"counter": COUNTER, "gauge": GAUGE, "info": GAUGE, "summary": SUMMARY,
 _SUFFIXES = {"counter": "_total", "info": "_info"}
 _OWN_LABELS = {"summary": "quantile", "histogram": "le"}
 _MOST = (1 << 63) - 1
+_Labels = tuple[tuple[str, str], ...]
 
 
 def encoded(families: Families) -> bytes:
@@ -36,39 +37,37 @@ def encoded(families: Families) -> bytes:
 
 
 def _add(family: Any, type_: str, series: Series) -> None:
-    if type_ in ("counter", "gauge", "info"):
+    own_label = _OWN_LABELS.get(type_)
+    if own_label is None:
         for sample in series.samples:
-            metric = _metric(family, sample.labels)
+            metric = _metric(family, sample.labels.items())
             (metric.counter if type_ == "counter" else metric.gauge).value = sample.value
-    elif type_ == "summary":
-        for members in _by_labels(series.samples, _OWN_LABELS[type_]):
-            _fill_summary(_metric(family, _without(members[0].labels, "quantile")).summary, members)
-    else:
-        for members in _by_labels(series.samples, _OWN_LABELS[type_]):
-            histogram = _metric(family, _without(members[0].labels, "le")).histogram
-            _fill_histogram(histogram, members)
-            native = None if series.distribution is None else native_histogram(*series.distribution)
-            if native is not None:
-                _fill_native(histogram, native, members)
+        return
+    for labels, members in _by_labels(series.samples, own_label):
+        metric = _metric(family, labels)
+        if type_ == "summary":
+            _fill_summary(metric.summary, members)
+            continue
+        _fill_histogram(metric.histogram, members)
+        native = None if series.distribution is None else native_histogram(*series.distribution)
+        if native is not None:
+            _fill_native(metric.histogram, native, members)
 
 
-def _metric(family: Any, labels: Mapping[str, str]) -> Any:
+def _metric(family: Any, labels: Iterable[tuple[str, str]]) -> Any:
     metric = family.metric.add()
-    for name, value in labels.items():
+    for name, value in labels:
         metric.label.add(name=name, value=value)
     return metric
 
 
-def _by_labels(of: Sequence[FamilySample], own_label: str) -> Iterable[list[FamilySample]]:
+def _by_labels(of: Sequence[FamilySample], own_label: str) -> Iterable[tuple[_Labels, list[FamilySample]]]:
     """The samples by their labels without ``own_label``, in their order."""
-    groups: dict[tuple[tuple[str, str], ...], list[FamilySample]] = {}
+    groups: dict[_Labels, list[FamilySample]] = {}
     for sample in of:
-        groups.setdefault(tuple(_without(sample.labels, own_label).items()), []).append(sample)
-    return groups.values()
-
-
-def _without(labels: Mapping[str, str], own_label: str) -> dict[str, str]:
-    return {name: value for name, value in labels.items() if name != own_label}
+        labels = tuple((name, value) for name, value in sample.labels.items() if name != own_label)
+        groups.setdefault(labels, []).append(sample)
+    return groups.items()
 
 
 def _fill_totals(message: Any, own: Sequence[FamilySample]) -> Iterable[FamilySample]:

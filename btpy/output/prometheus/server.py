@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from btpy.errors import UsageError
@@ -221,17 +222,6 @@ def _remaining(deadline: float) -> float:
     return seconds
 
 
-_REASONS = {
-    200: "OK",
-    400: "Bad Request",
-    401: "Unauthorized",
-    404: "Not Found",
-    421: "Misdirected Request",
-    431: "Request Header Fields Too Large",
-    500: "Internal Server Error",
-}
-
-
 def _response(
     status: int,
     body: str | bytes,
@@ -249,5 +239,5 @@ def _response(
         ("X-Content-Type-Options", "nosniff"),
         *extra,
     )
-    lines = [f"HTTP/1.1 {status} {_REASONS[status]}", *(f"{name}: {value}" for name, value in headers)]
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *(f"{name}: {value}" for name, value in headers)]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + (b"" if head else content)

@@ -122,13 +122,8 @@ def _token(token_file: str | None, environment: Mapping[str, str]) -> str | None
     if token_file is None:
         text = environment.get(TOKEN_VARIABLE)
         return None if not text else _checked(text, TOKEN_VARIABLE)
-    return _checked(_content(Path(token_file)), token_file)
-
-
-def _content(path: Path) -> str:
-    """Raises UsageError for a file that cannot be read, or that other users can read."""
-    with _secret_file(path, "token") as file:
-        return file.read(_MOST_CHARACTERS + 2).decode("ascii", "replace")
+    with _secret_file(Path(token_file), "token") as file:
+        return _checked(file.read(_MOST_CHARACTERS + 2).decode("ascii", "replace"), token_file)
 
 
 @contextmanager
