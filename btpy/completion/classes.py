@@ -66,9 +66,6 @@ class ClassIndex:
     def __contains__(self, name: str) -> bool:
         return name in self._types
 
-    def get(self, name: str) -> LoadedType | None:
-        return self._types.get(name)
-
     @property
     def types(self) -> Iterable[LoadedType]:
         return self._types.values()
