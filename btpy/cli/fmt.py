@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import Arguments, Command, Option
+from btpy.cli.printing import print_text
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,11 +59,7 @@ def _format(source: Source, path: str, arguments: Arguments, console: Console) -
         console.say(f"{source.name} is not formatted")
         return EXIT_NOT_FORMATTED
     if path == "-":
-        from btpy.output.stream import Stream
-
-        stream = Stream.stdout()
-        stream.write(text)
-        stream.flush()
+        print_text(text)
     elif text != source.text:
         _replace(path, text)
         console.say(f"{source.name}: formatted")

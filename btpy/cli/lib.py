@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
-from btpy.cli.settings import ATTACH, attach_method
+from btpy.cli.printing import print_lines
+from btpy.cli.settings import ATTACH, attach_method, begin_attach
 from btpy.errors import ScriptError, UsageError
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def run(arguments: Arguments, console: Console) -> int:
         lines = _found(search, rest[0])
     else:
         lines = _new(search, rest[0], beside_others=bool(arguments.texts("I")))
-    _print(lines, console)
+    print_lines(lines, ascii_only=not console.unicode)
     return 0
 
 
@@ -93,13 +94,9 @@ def _list(search: Libraries, rest: list[str], arguments: Arguments, console: Con
         return _listing(search, libraries)
     from btpy.api import jvms
     from btpy.api.applicability import applicability
-    from btpy.api.attaching import prepare
 
-    process = jvms.find(rest[0])
-    if process.obstacle is not None:
-        raise process.obstacle
-    method = attach_method(arguments)
-    prepare(process, method)
+    process, method = jvms.find(rest[0]), attach_method(arguments)
+    begin_attach(process, method)
     from btpy.api.session import attach_pulled  # while the Java that attaches is starting
 
     with attach_pulled(process, method=method) as session:
@@ -237,11 +234,3 @@ def _require_free(search: Libraries, name: str) -> None:
         )
     except ScriptError as error:
         raise UsageError(problem, help=[error.diagnostics[0].message]) from None
-
-
-def _print(lines: list[str], console: Console) -> None:
-    from btpy.output.stream import Stream
-
-    stream = Stream.stdout(ascii_only=not console.unicode)
-    stream.write("".join(line + "\n" for line in lines))
-    stream.flush()

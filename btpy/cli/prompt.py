@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from btpy.cli.destination import choose_time_zone
-from btpy.cli.options import share
 from btpy.cli.permissions import permissions
-from btpy.cli.settings import attach_method
+from btpy.cli.settings import attach_method, begin_attach
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,24 +26,20 @@ _INSTEAD = {"verbose": "btpy doctor PID shows every step of an attach"}
 def run(arguments: Arguments, console: Console) -> int:
     """The exit code. Raises AttachError, UsageError."""
     from btpy.api import jvms
-    from btpy.api.attaching import Connecting, prepare
+    from btpy.api.attaching import Connecting
     from btpy.cli.console import wants_color
     from btpy.cli.script import libraries
 
     _refuse(arguments)
     choose_time_zone(arguments)
     name = arguments.positionals[0]
-    budget = arguments.text("budget")
-    budget_share = None if budget is None else share("--budget", budget)
+    budget_share = arguments.share("budget", None)
     file = arguments.text("repl_script")
     allowed, search = permissions(arguments), libraries(arguments)
     quiet = arguments.switch("quiet")
     unicode = console.unicode and not arguments.switch("no_unicode")
-    process = jvms.find(name)
-    if process.obstacle is not None:
-        raise process.obstacle
-    method = attach_method(arguments)
-    prepare(process, method)
+    process, method = jvms.find(name), attach_method(arguments)
+    begin_attach(process, method)
     with Connecting(process, allow=allowed.allow, method=method) as connecting:
         from btpy.output.style import Style  # while the agent starts
         from btpy.repl import start

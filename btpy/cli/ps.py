@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from btpy.api.jvms import Container
 from btpy.cli.options import Arguments, Command, Option
+from btpy.cli.printing import print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,22 +40,19 @@ _LEAST_MAIN = 24  # minimum width of the last cell on a narrow terminal
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.api.jvms import list_jvms
-    from btpy.output.stream import Stream
 
     everything = arguments.switch("all")
     processes = [process for process in list_jvms() if everything or not process.is_btpys_own]
-    stream = Stream.stdout(ascii_only=not console.unicode)
+    lines: list[str] = []
     if arguments.switch("json"):
         import json
 
-        for process in processes:
-            stream.write(json.dumps(_members(process, command=everything), ensure_ascii=False) + "\n")
+        lines = [json.dumps(_members(process, command=everything), ensure_ascii=False) for process in processes]
     elif processes:
-        width = terminal_width(stream.descriptor)
-        stream.write("".join(line + "\n" for line in table(processes, width, commands=everything)))
+        lines = table(processes, terminal_width(1), commands=everything)
     else:
         console.say("no JVM visible to this user")
-    stream.flush()
+    print_lines(lines, ascii_only=not console.unicode)
     return 0
 
 

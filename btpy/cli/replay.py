@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from btpy.cli.destination import OUTPUT_OPTIONS, Destination, destination
 from btpy.cli.exporting import exporting, storing
-from btpy.cli.options import Arguments, Command, Option, number, seconds
+from btpy.cli.options import Arguments, Command, Option, seconds
 from btpy.output import formats
 
 if TYPE_CHECKING:
@@ -79,19 +79,17 @@ def run(arguments: Arguments, console: Console) -> int:
         stream = stack.enter_context(where.open(console))
         exporter = stack.enter_context(exporting(where.export, console, patient=True))
         store = stack.enter_context(storing(where.data_sets, console))
-        hits, rate = (None if text is None else number(f"--{name}", text) for name, text in _bounds(arguments))
-        of_hosts = any(recording.host is not None for recording in recordings)
         terms = PlayTerms(
             where,
             stream,
             console,
             color=arguments.text("color"),
             span=Span(start, end),
-            hits=hits,
-            rate=rate,
+            hits=arguments.number("hits", None),
+            rate=arguments.number("rate", None),
             exporters=tuple(one for one in (exporter, store) if one is not None),
             several=len(recordings) > 1,
-            of_hosts=of_hosts,
+            of_hosts=any(recording.host is not None for recording in recordings),
         )
         played = _Played(recordings, terms)
         try:
@@ -205,10 +203,6 @@ class _Played:
     def close(self) -> None:
         for part in self._parts:
             part.close()
-
-
-def _bounds(arguments: Arguments) -> Iterator[tuple[str, str | None]]:
-    return ((name, arguments.text(name)) for name in ("hits", "rate"))
 
 
 def _require_one_run(paths: Sequence[Path], recordings: Sequence[Recording], where: Destination) -> None:

@@ -20,6 +20,7 @@ from btpy.cli.settings import (
     RATE,
     Settings,
     attach_method,
+    begin_attach,
     present,
     settings_of,
 )
@@ -273,14 +274,12 @@ def _list(source: Source, process: JvmProcess, arguments: Arguments, settings: S
 
 def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settings, console: Console) -> int:
     """Does everything that a run does before it changes the target. Raises BtpyError."""
-    from btpy.api.attaching import prepare
     from btpy.api.scripts import missing_now
-    from btpy.cli.plan import print_plan
+    from btpy.cli.plan import plan_lines
+    from btpy.cli.printing import print_lines
     from btpy.errors import NothingMatched, ScriptError
 
-    if process.obstacle is not None:
-        raise process.obstacle
-    prepare(process, settings.attach)
+    begin_attach(process, settings.attach)
     program = bounded(checked(compile_, console), settings)
     from btpy.api.session import attach_pulled  # while the process that attaches starts
 
@@ -288,7 +287,7 @@ def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
         matching = session.scripts.match(program)
     if matching.problems:
         raise ScriptError(matching.problems)
-    print_plan(program, matching)
+    print_lines(plan_lines(program, matching))
     if missing := missing_now(program, matching):
         raise NothingMatched(tuple(missing))
     console.say(f"btpy: nothing was touched in {process.short_main} ({process.pid})")
@@ -304,11 +303,7 @@ def trace(
     watching: Watching | None = None,
 ) -> int:
     """The exit code. ``compile_`` runs while the process that attaches starts. Raises BtpyError."""
-    from btpy.api.attaching import prepare
-
-    if process.obstacle is not None:
-        raise process.obstacle
-    prepare(process, settings.attach)
+    begin_attach(process, settings.attach)
     program = bounded(checked(compile_, console), settings)
     settings.destination.check(program, console)
     from btpy.api.attaching import Connecting
