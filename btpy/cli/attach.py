@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from btpy.cli import unattended
+from btpy.cli.console import Console
 from btpy.cli.destination import OUTPUT_OPTIONS, PROMETHEUS_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import Arguments, Command
 from btpy.cli.settings import CONSOLE_OPTIONS, LIMIT_OPTIONS, RATE, limited, present, shown_settings
-
-if TYPE_CHECKING:
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="attach",

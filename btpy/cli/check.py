@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, WITH
 from btpy.cli.printing import print_lines, print_text
+from btpy.errors import NothingMatched, ScriptError, UsageError
 
 if TYPE_CHECKING:
     from btpy.api.class_path import ClassPath
     from btpy.api.programs import Program
     from btpy.api.session import Matching
-    from btpy.cli.console import Console
     from btpy.model.diagnostics import Diagnostic
     from btpy.model.source import Source
 
@@ -65,7 +66,6 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import read_script
-    from btpy.errors import NothingMatched, ScriptError, UsageError
 
     source = read_script(arguments, arguments.positionals)
     as_json = arguments.text("error_format") == "json"
@@ -107,7 +107,6 @@ def faultless(source: Source, program: Program) -> str:
 def _compiled(source: Source, arguments: Arguments) -> Program:
     """The checked program. Raises ScriptError, which has more details with a class path."""
     from btpy.cli.script import compile_source
-    from btpy.errors import ScriptError
 
     try:
         return compile_source(source, arguments)
@@ -143,7 +142,6 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     from btpy.api.programs import together
     from btpy.api.scripts import missing_now
     from btpy.api.session import check_limits
-    from btpy.errors import NothingMatched, ScriptError, UsageError
 
     paths, target = arguments.text("cp"), arguments.text("pid")
     if paths is not None and target is not None:

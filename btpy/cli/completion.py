@@ -11,13 +11,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option, number
 from btpy.cli.printing import print_text
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
     from btpy.api.jvms import JvmProcess
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="completion",

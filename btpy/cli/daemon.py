@@ -9,13 +9,13 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.printing import print_lines
 from btpy.cli.unattended import TTL, ttl_of
 from btpy.errors import LeftBehind, UsageError
 
 if TYPE_CHECKING:
-    from btpy.cli.console import Console
     from btpy.daemon.placement import Terms
     from btpy.daemon.supervisor import Supervisor
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from btpy.cli.console import Console, wants_color
 from btpy.cli.options import Arguments, Option, number, seconds
 from btpy.errors import OutputError, UsageError
 from btpy.output import formats
@@ -18,7 +19,6 @@ from btpy.output.parquet.settings import directory_of, is_parquet
 if TYPE_CHECKING:
     from btpy.api.programs import Program
     from btpy.api.recordings import StreamWriter
-    from btpy.cli.console import Console
     from btpy.model.outline import Outline
     from btpy.output.prometheus.settings import ExpositionSettings
     from btpy.output.stream import Rotation, Stream
@@ -193,7 +193,6 @@ class Destination(NamedTuple):
 
     def style(self, stream: Stream, console: Console, color: str | None) -> Style:
         """``color``: the value of --color."""
-        from btpy.cli.console import wants_color
         from btpy.output.style import Style
 
         window = None

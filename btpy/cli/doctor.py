@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from btpy.cli.console import Console, wants_color
 from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.settings import ATTACH, attach_method
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from btpy.api.doctor import Step
-    from btpy.cli.console import Console
     from btpy.output.style import Style
 
 COMMAND = Command(
@@ -42,7 +42,6 @@ _COLORS = {"ok": "32", "warning": "33", "failed": "1;31", "not tested": "2"}
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.api.doctor import Outcome, examine
-    from btpy.cli.console import wants_color
     from btpy.errors import AttachError
     from btpy.output.stream import Stream
     from btpy.output.style import Style

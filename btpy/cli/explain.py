@@ -7,12 +7,12 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.printing import print_lines, print_text
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
-    from btpy.cli.console import Console
     from btpy.explanations import Explanation
 
 COMMAND = Command(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.printing import print_text
-from btpy.errors import UsageError
+from btpy.errors import ScriptError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from btpy.cli.console import Console
     from btpy.model.diagnostics import Diagnostic
     from btpy.model.source import Source
 
@@ -69,7 +69,6 @@ def _format(source: Source, path: str, arguments: Arguments, console: Console) -
 def _fixed(source: Source, console: Console) -> str:
     """Applies the replacements of the text's diagnostics, repeatedly until there are none."""
     from btpy.api.programs import check_source
-    from btpy.errors import ScriptError, UsageError
     from btpy.model.source import Source
 
     applied = 0

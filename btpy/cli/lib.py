@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
 from btpy.cli.printing import print_lines
 from btpy.cli.settings import ATTACH, attach_method, begin_attach
@@ -15,7 +16,6 @@ from btpy.errors import ScriptError, UsageError
 if TYPE_CHECKING:
     from btpy.api.applicability import Applicability
     from btpy.api.libraries import Libraries, Library
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="lib",

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.api.jvms import is_stopped
+from btpy.cli.console import Console
 from btpy.cli.keyboard import Keyboard
 from btpy.cli.progress import stopped
 from btpy.cli.screen import Screen
@@ -28,7 +29,6 @@ from btpy.present.report import status
 
 if TYPE_CHECKING:
     from btpy.api.jvms import JvmProcess
-    from btpy.cli.console import Console
     from btpy.cli.merged_maps import MergedMaps
     from btpy.cli.signals import Signals
     from btpy.cli.target_run import TargetRun

@@ -6,10 +6,12 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console, wants_color
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET
 from btpy.cli.printing import print_lines
 from btpy.cli.settings import ATTACH, attach_method, begin_attach
+from btpy.errors import NothingMatched, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from btpy.api.listings import ListedProbe
     from btpy.api.programs import Program
     from btpy.api.session import BaseSession, Matching
-    from btpy.cli.console import Console
     from btpy.model.source import Source
     from btpy.output.listing import Detail
 
@@ -64,7 +65,6 @@ def run(arguments: Arguments, console: Console) -> int:
     from dataclasses import replace
 
     from btpy.api import jvms
-    from btpy.cli.console import wants_color
     from btpy.output.listing import Detail
 
     console.unicode = console.unicode and not arguments.switch("no_unicode")
@@ -89,9 +89,7 @@ def show(
     from dataclasses import replace
 
     from btpy.api.listings import takes_every_method
-    from btpy.cli.console import wants_color
     from btpy.cli.script import compile_source
-    from btpy.errors import NothingMatched
     from btpy.model.attachments import MethodAttachment
     from btpy.model.diagnostics import Severity
     from btpy.output.listing import listing_json, listing_lines
@@ -158,7 +156,6 @@ def _source(arguments: Arguments) -> Source:
 
 def _probe_at(pattern: str) -> Source:
     """An empty probe at the methods of the pattern. Raises UsageError."""
-    from btpy.errors import UsageError
     from btpy.model.source import Source
 
     classes, at, location = pattern.partition(" @")

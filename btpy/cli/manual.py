@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from btpy.cli.console import Console
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command
 from btpy.cli.printing import print_text
 from btpy.errors import UsageError
-
-if TYPE_CHECKING:
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="help",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments
 from btpy.cli.printing import print_lines
 from btpy.cli.settings import attach_method, begin_attach
@@ -12,7 +13,6 @@ from btpy.cli.settings import attach_method, begin_attach
 if TYPE_CHECKING:
     from btpy.api.jvms import JvmProcess
     from btpy.api.session import Session
-    from btpy.cli.console import Console
 
 
 class Measured(Protocol):

@@ -15,12 +15,12 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command
 
 if TYPE_CHECKING:
     from btpy.api.programs import Program
     from btpy.api.recordings import StreamWriter
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="node",

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console, wants_color
 from btpy.cli.destination import choose_time_zone
 from btpy.cli.permissions import permissions
 from btpy.cli.settings import attach_method, begin_attach
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
-    from btpy.cli.console import Console
     from btpy.cli.options import Arguments
 
 
@@ -27,7 +27,6 @@ def run(arguments: Arguments, console: Console) -> int:
     """The exit code. Raises AttachError, UsageError."""
     from btpy.api import jvms
     from btpy.api.attaching import Connecting
-    from btpy.cli.console import wants_color
     from btpy.cli.script import libraries
 
     _refuse(arguments)

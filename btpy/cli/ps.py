@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from btpy.api.jvms import Container
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.printing import print_lines
 
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from btpy.api.jvms import JvmProcess
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="ps",

@@ -10,15 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console, wants_color
 from btpy.cli.destination import OUTPUT_OPTIONS, Destination, destination
 from btpy.cli.exporting import exporting, storing
 from btpy.cli.options import Arguments, Command, Option, seconds
+from btpy.errors import BtpyError, ProtocolError, UsageError
 from btpy.output import formats
 
 if TYPE_CHECKING:
     from btpy.api.recordings import Recorded, Recording
     from btpy.api.results import StackTable
-    from btpy.cli.console import Console
     from btpy.cli.played_target import PlayedTarget, PlayTerms
     from btpy.output.writer import Clock, Writer
 
@@ -57,9 +58,7 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.api.recordings import Recording
-    from btpy.cli.console import wants_color
     from btpy.cli.played_target import PlayTerms, Span
-    from btpy.errors import BtpyError, ProtocolError
     from btpy.output.writer import Clock
 
     where = destination(arguments, records=False)
@@ -114,7 +113,6 @@ def _replay_lines(path: Path, arguments: Arguments, where: Destination, console:
     from btpy.api.recordings import Lines, nanos
     from btpy.api.results import MapContent
     from btpy.cli.played_target import Span
-    from btpy.errors import UsageError
     from btpy.output.ndjson import NdjsonWriter
     from btpy.output.writer import Clock, Context
 
@@ -207,7 +205,6 @@ class _Played:
 
 def _require_one_run(paths: Sequence[Path], recordings: Sequence[Recording], where: Destination) -> None:
     """Raises UsageError for recordings that cannot be shown together."""
-    from btpy.errors import UsageError
 
     targets: dict[tuple[str | None, int], Path] = {}
     one_by_one = ["replay them one after the other"]
@@ -227,8 +224,6 @@ def _require_one_run(paths: Sequence[Path], recordings: Sequence[Recording], whe
 def _moment(name: str, text: str | None, clock: Clock) -> int | None:
     """ns since 1970: a time after the start, or a time of day in the zone of this machine. Raises UsageError."""
     from datetime import datetime
-
-    from btpy.errors import UsageError
 
     if text is None:
         return None

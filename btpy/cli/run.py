@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from btpy.cli import run_script
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.overrides import bounded, checked
 from btpy.cli.settings import present, settings_of
 
 if TYPE_CHECKING:
     from btpy.api.attaching import Launching
-    from btpy.cli.console import Console
 
 _SOON = 1.0  # seconds that a JVM may take to end after its shutdown hooks
 

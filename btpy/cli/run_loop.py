@@ -17,6 +17,7 @@ from btpy.api.programs import Program
 from btpy.api.results import StackTable
 from btpy.api.session import Limits, PulledSession, attach_pulled
 from btpy.api.stop_condition import StopCondition
+from btpy.cli.console import Console
 from btpy.cli.debugging import Debugging
 from btpy.cli.exporting import all_exports, report_when_due
 from btpy.cli.live import USUAL_INTERVAL, Live, Terms, prints_by_itself
@@ -31,7 +32,6 @@ from btpy.output.stream import ReaderGone, Stream
 if TYPE_CHECKING:
     from btpy.api.attaching import Launching
     from btpy.api.recordings import ChunkWriter
-    from btpy.cli.console import Console
     from btpy.cli.settings import Settings
     from btpy.cli.watching import Watching
     from btpy.output.writer import Writer

@@ -13,6 +13,7 @@ from btpy.api.preview import expected_range
 from btpy.api.programs import Program, filled_maps
 from btpy.api.results import ProbeAccount
 from btpy.api.session import BaseSession, Deployment
+from btpy.cli.console import Console
 from btpy.model.attachments import EndAttachment, TimerAttachment
 from btpy.model.diagnostics import Diagnostic, Severity
 from btpy.output.quantities import counted, grouped
@@ -31,7 +32,6 @@ from btpy.present.report import (
 from btpy.present.report import accounts as account_lines
 
 if TYPE_CHECKING:
-    from btpy.cli.console import Console
     from btpy.cli.settings import Settings
 
 _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)

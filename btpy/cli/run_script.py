@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from btpy import timeline
 from btpy.cli.canary_options import CANARY_OPTIONS
+from btpy.cli.console import Console
 from btpy.cli.destination import OUTPUT_OPTIONS, PROMETHEUS_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.overrides import bounded, checked
@@ -26,12 +27,11 @@ from btpy.cli.settings import (
 )
 from btpy.cli.timeline import TIMELINE, recorded
 from btpy.cli.unattended import KEEP, NAME, TTL, UNATTENDED
-from btpy.errors import BtpyError, UsageError
+from btpy.errors import BtpyError, NothingMatched, ScriptError, UsageError
 
 if TYPE_CHECKING:
     from btpy.api.jvms import JvmProcess
     from btpy.api.programs import Program
-    from btpy.cli.console import Console
     from btpy.cli.target_run import Companion
     from btpy.cli.watching import Watching
     from btpy.model.source import Source
@@ -277,7 +277,6 @@ def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
     from btpy.api.scripts import missing_now
     from btpy.cli.plan import plan_lines
     from btpy.cli.printing import print_lines
-    from btpy.errors import NothingMatched, ScriptError
 
     begin_attach(process, settings.attach)
     program = bounded(checked(compile_, console), settings)

@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.printing import print_lines
 
 if TYPE_CHECKING:
     from btpy.api.unattended import Listed
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="sessions",

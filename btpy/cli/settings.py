@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from btpy.cli.console import Console, wants_color
 from btpy.cli.debugging import stages_of
 from btpy.cli.destination import Destination, destination, exposition_of
 from btpy.cli.options import Arguments, Option, number
@@ -17,7 +18,6 @@ from btpy.model.attach_method import AttachMethod
 
 if TYPE_CHECKING:
     from btpy.api.jvms import JvmProcess
-    from btpy.cli.console import Console
 
 LIMIT_OPTIONS = (
     Option(("--for",), "end after this time", "30s"),
@@ -74,8 +74,6 @@ class Settings(NamedTuple):
 
 def present(settings: Settings, arguments: Arguments, console: Console) -> None:
     """Sets the verbosity and the style of the console from the flags."""
-    from btpy.cli.console import wants_color
-
     console.verbosity = -1 if arguments.switch("quiet") else arguments.count("verbose")
     console.unicode = console.unicode and not arguments.switch("no_unicode")
     console.color = wants_color(settings.color, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from btpy.cli import measuring
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.settings import ATTACH
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from btpy.api.session import Session
     from btpy.api.slow.collect import Report, Wanted
-    from btpy.cli.console import Console
 
 _DEFAULT_OVER = 0.2
 _DEFAULT_TOP = 10

@@ -25,6 +25,7 @@ from btpy.api.results import (
     tally,
 )
 from btpy.api.session import Deployment, PulledSession, Receipt
+from btpy.cli.console import Console
 from btpy.cli.progress import reported
 from btpy.cli.run_report import Drawing, RunReport
 from btpy.errors import BudgetExceeded, NotAnswered, OutputError, TargetGone
@@ -40,7 +41,6 @@ from btpy.present.report import (
 
 if TYPE_CHECKING:
     from btpy.api.recordings import ChunkWriter, Recorder
-    from btpy.cli.console import Console
     from btpy.cli.settings import Settings
     from btpy.cli.signals import Signals
     from btpy.cli.unattended import Stay

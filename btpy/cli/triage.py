@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from btpy.cli import measuring
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.settings import ATTACH
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from btpy.api.triage.collect import Looks
     from btpy.api.triage.findings import Finding
     from btpy.api.triage.report import Report, TimeSpent
-    from btpy.cli.console import Console
 
 _DEFAULT_SECONDS = 20.0
 _DEFAULT_FINDINGS = 3

@@ -10,14 +10,15 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from btpy.cli.console import Console
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, WITH, permissions
+from btpy.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from btpy.api.listings import Refusal
     from btpy.api.offline import Classes, MethodFilter, OfflineClass
     from btpy.api.woven_jar import SourceJar
-    from btpy.cli.console import Console
     from btpy.model.diagnostics import Diagnostic
 
 COMMAND = Command(
@@ -138,7 +139,6 @@ def run(arguments: Arguments, console: Console) -> int:
 
 def _classes(arguments: Arguments) -> Classes:
     from btpy.api.offline import class_path, jdk
-    from btpy.errors import UsageError
 
     paths, home = arguments.text("cp"), arguments.text("jdk")
     if (paths is None) == (home is None):
@@ -283,7 +283,6 @@ def _warn_of_jar(jar: SourceJar, path: Path, output: Path, console: Console) -> 
 @contextmanager
 def _writing(output: Path, console: Console) -> Iterator[Write]:
     """Raises OutputError."""
-    from btpy.errors import OutputError
 
     try:
         with _into_jar(output) if output.suffix == ".jar" else _into_directory(output, console) as write:
@@ -297,7 +296,6 @@ def _writing(output: Path, console: Console) -> Iterator[Write]:
 
 @contextmanager
 def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
-    from btpy.errors import OutputError
     from btpy.files import create_below, open_path
 
     count = 0

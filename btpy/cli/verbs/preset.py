@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli import run_script
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Option, number
 from btpy.cli.settings import Settings, flags, present
 from btpy.errors import UsageError
@@ -12,7 +13,6 @@ from btpy.output import formats
 
 if TYPE_CHECKING:
     from btpy.api.programs import Program
-    from btpy.cli.console import Console
     from btpy.cli.target_run import Companion
     from btpy.model.permissions import Permissions
 
