@@ -35,9 +35,6 @@ from btpy.model.templates import TemplateKind
 from btpy.output.quantities import counted, duration
 from btpy.output.writer import Attached, Context, Writer
 from btpy.present.presenter import Presenter, why_over
-from btpy.present.report import (
-    Restoration,
-)
 
 if TYPE_CHECKING:
     from btpy.api.recordings import ChunkWriter, Recorder
@@ -335,13 +332,12 @@ class TargetRun:
         self.showing.note_full(contents)
         if receipt.messages_dropped:
             self.console.warning(f"{receipt.messages_dropped} reports of the agent were dropped: they came too fast")
-        restoration = Restoration.of(receipt)
-        self._end_export(reason, contents, restoration)
-        self._end_recording(reason, receipt.accounts, (restoration.woven, restoration.restored, restoration.unloaded))
-        self.showing.end(reason, self._report.reports, restoration)
+        self._end_export(reason, contents, receipt)
+        self._end_recording(reason, receipt.accounts, (receipt.woven, receipt.restored, receipt.unloaded))
+        self.showing.end(reason, self._report.reports, receipt)
         self._stream.flush()
         self._close_writer()
-        self._report.summarize(None if self.showing.exiting else restoration)
+        self._report.summarize(None if self.showing.exiting else receipt)
         return contents
 
     def stay(self, stay: Stay) -> list[MapContent]:
@@ -421,21 +417,19 @@ class TargetRun:
         self,
         reason: str,
         contents: Iterable[MapContent],
-        restoration: Restoration | None,
+        receipt: Receipt | None,
         *,
         latest: Collection[MapContent] = (),
     ) -> None:
         exports, self._exports = self._exports, []
         contents = list(contents)
         for export in exports:
-            export.end(reason, contents, self._report.reports, restoration, latest=latest)
+            export.end(reason, contents, self._report.reports, receipt, latest=latest)
 
-    def _end_recording(
-        self, reason: str, accounts: Sequence[ProbeAccount], restoration: tuple[int, int, int] | None
-    ) -> None:
+    def _end_recording(self, reason: str, accounts: Sequence[ProbeAccount], left: tuple[int, int, int] | None) -> None:
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
-            recorder.ended(reason, accounts, left=restoration)
+            recorder.ended(reason, accounts, left=left)
 
     def _final_maps(self) -> list[MapContent]:
         answers = self.session.maps.answers()

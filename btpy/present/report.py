@@ -21,35 +21,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Restoration:
-    """The result of detaching: the numbers of woven classes, of restored classes, and of classes unloaded with their
-    loader.
-    """
-
-    woven: int
-    restored: int
-    unloaded: int
-    not_restored: tuple[tuple[str, str], ...] = ()  # class, reason
-    left_behind: tuple[str, ...] = ()
-    handler_classes: int = 0
-    agent_classes: int = 0
-
-    @staticmethod
-    def of(receipt: Receipt) -> Restoration:
-        return Restoration(
-            woven=receipt.woven,
-            restored=receipt.restored,
-            unloaded=receipt.unloaded,
-            not_restored=tuple((class_.class_name, class_.reason) for class_ in receipt.not_restored),
-            left_behind=receipt.left_behind,
-            handler_classes=receipt.handler_classes,
-            agent_classes=receipt.agent_classes,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
-    """``restoration`` is None if the connection ended before the target could report it. The target may still run
+    """``receipt`` is None if the connection ended before the target could report it. The target may still run
     (``alive``), or has ``exited`` after all records were taken.
 
     ``stays``: a text about a session that continues.
@@ -63,7 +36,7 @@ class Summary:
     """
 
     reports: tuple[ProbeReport, ...]
-    restoration: Restoration | None
+    receipt: Receipt | None
     seconds: float
     maps_full: Mapping[str, int] = field(default_factory=dict)
     maps_evicted: Mapping[str, int] = field(default_factory=dict)
@@ -159,8 +132,8 @@ def summary_lines(summary: Summary) -> list[str]:
     lines = [" · ".join(parts)]
     cpu = _cpu([account.cost for account in accounts], summary.age + summary.seconds)
     lines.append(" · ".join([*cpu, *_receipt(summary), f"ran {_clock(summary.seconds)}"]))
-    if summary.restoration is not None:
-        lines += [f"not restored: {name}: {reason}" for name, reason in summary.restoration.not_restored]
+    if summary.receipt is not None:
+        lines += [f"not restored: {class_.class_name}: {class_.reason}" for class_ in summary.receipt.not_restored]
     return lines
 
 
@@ -445,11 +418,10 @@ def _spaced(nanos: float) -> str:
 
 
 def _receipt(summary: Summary) -> list[str]:
-    restoration = summary.restoration
     if summary.stays:
         return [summary.stays]
-    if restoration is not None:
-        return receipt_words(restoration)
+    if summary.receipt is not None:
+        return receipt_words(summary.receipt)
     if summary.exited:
         return ["the target has exited"]
     if summary.alive:
@@ -457,14 +429,14 @@ def _receipt(summary: Summary) -> list[str]:
     return ["the target ended before its classes were restored"]
 
 
-def receipt_words(restoration: Restoration) -> list[str]:
+def receipt_words(receipt: Receipt) -> list[str]:
     """``classes restored 4/4``, and the parts that remain in the target."""
-    parts = [f"classes restored {restoration.restored}/{restoration.woven - restoration.unloaded}"]
-    if restoration.unloaded:
-        parts.append(f"{grouped(restoration.unloaded)} unloaded meanwhile")
-    parts += [f"left behind: {leftover}" for leftover in restoration.left_behind]
-    classes = restoration.handler_classes + restoration.agent_classes
-    if not restoration.left_behind and classes:
+    parts = [f"classes restored {receipt.restored}/{receipt.woven - receipt.unloaded}"]
+    if receipt.unloaded:
+        parts.append(f"{grouped(receipt.unloaded)} unloaded meanwhile")
+    parts += [f"left behind: {leftover}" for leftover in receipt.left_behind]
+    classes = receipt.handler_classes + receipt.agent_classes
+    if not receipt.left_behind and classes:
         parts.append(f"{counted(classes, 'idle agent class')} {'remains' if classes == 1 else 'remain'}")
     return parts
 
