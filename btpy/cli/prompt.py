@@ -32,27 +32,29 @@ def run(arguments: Arguments, console: Console) -> int:
     _refuse(arguments)
     choose_time_zone(arguments)
     name = arguments.positionals[0]
-    budget_share = arguments.share("budget", None)
+    budget = arguments.share("budget", None)
     file = arguments.text("repl_script")
     allowed, search = permissions(arguments), libraries(arguments)
-    quiet = arguments.switch("quiet")
     unicode = console.unicode and not arguments.switch("no_unicode")
     process, method = jvms.find(name), attach_method(arguments)
     begin_attach(process, method)
     with Connecting(process, allow=allowed.allow, method=method) as connecting:
-        from btpy.output.style import Style  # while the agent starts
+        from btpy.api.session import CPU_BUDGET  # while the agent starts
+        from btpy.output.style import Style
         from btpy.repl import start
 
-        style = Style(unicode=unicode, color=wants_color(arguments.text("color"), 1))
-        if file is not None or not os.isatty(0):
-            source = None if file is None else Path(file)
-            return start.commands(
-                source, connecting, search, allowed, style, budget_share, quiet=quiet, typed_as=console.typed
-            )
-        title = (process.short_main if name.isdecimal() else name).removesuffix(".jar")
-        return start.prompt(
-            title, connecting, search, allowed, style, budget_share, quiet=quiet, typed_as=console.typed
+        settings = start.Settings(
+            search,
+            allowed,
+            Style(unicode=unicode, color=wants_color(arguments.text("color"), 1)),
+            CPU_BUDGET if budget is None else budget,
+            arguments.switch("quiet"),
+            console.typed,
         )
+        if file is not None or not os.isatty(0):
+            return start.commands(None if file is None else Path(file), connecting, settings)
+        title = (process.short_main if name.isdecimal() else name).removesuffix(".jar")
+        return start.prompt(title, connecting, settings)
 
 
 def _refuse(arguments: Arguments) -> None:

@@ -131,7 +131,7 @@ def summary_lines(summary: Summary) -> list[str]:
     parts += [f"map {name}: {counted(count, 'key')} evicted" for name, count in summary.maps_evicted.items()]
     lines = [" · ".join(parts)]
     cpu = _cpu([account.cost for account in accounts], summary.age + summary.seconds)
-    lines.append(" · ".join([*cpu, *_receipt(summary), f"ran {_clock(summary.seconds)}"]))
+    lines.append(" · ".join([*cpu, *_receipt(summary), f"ran {clock(summary.seconds)}"]))
     if summary.receipt is not None:
         lines += [f"not restored: {class_.class_name}: {class_.reason}" for class_ in summary.receipt.not_restored]
     return lines
@@ -142,10 +142,8 @@ def _skipped(accounts: Sequence[ProbeAccount]) -> list[str]:
     skipped."""
     sampled = [account for account in accounts if account.skipped]
     fired, limited = sum(account.fired for account in sampled), sum(account.limited for account in sampled)
-    skipped, rested = (
-        sum(account.skipped for account in sampled),
-        max((account.rested_ns for account in accounts), default=0),
-    )
+    skipped = sum(account.skipped for account in sampled)
+    rested = max((account.rested_ns for account in accounts), default=0)
     parts = []
     if skipped:
         over = f" + {grouped(limited)} over the limit" if limited else ""
@@ -178,7 +176,7 @@ def status(
     running: tuple[int, int] = (1, 1),
 ) -> str:
     """``00:01:12 · 2 of 3 JVMs · 12 408 events · 3 lost · level 1 · paused, 1 204 events not shown``."""
-    parts = [_clock(seconds)]
+    parts = [clock(seconds)]
     present, of = running
     if of > 1:
         parts.append(counted(of, "JVM") if present == of else f"{present} of {counted(of, 'JVM')}")
@@ -441,7 +439,8 @@ def receipt_words(receipt: Receipt) -> list[str]:
     return parts
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """``00:01:12``."""
     minutes, second = divmod(int(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours:02d}:{minute:02d}:{second:02d}"
