@@ -49,4 +49,4 @@ def run(arguments: Arguments, console: Console) -> int:
     session = join_pulled(process, arguments.positionals[1])
     assert session.joined is not None
     stay = unattended.Stay(ttl or session.joined.ttl, session.joined.name)
-    return RunLoop.joined(session, settings._replace(stay=stay), console).run()
+    return RunLoop(None, [session], settings._replace(stay=stay), console).run()

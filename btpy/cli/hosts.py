@@ -28,7 +28,7 @@ from btpy.api.hosts import (
 from btpy.api.merged_maps import Shares
 from btpy.api.programs import Program, outline_of, scripts_to_json
 from btpy.api.recordings import ChunkWriter, Ending, Entry, Playback, Recorded, ShownMaps
-from btpy.api.results import MapContent, ProbeAccount, StackTable
+from btpy.api.results import MapContent, ProbeAccount
 from btpy.api.stop_condition import StopCondition
 from btpy.cli.canary import Canary, Withdrawn, canary_of
 from btpy.cli.console import Console
@@ -46,7 +46,6 @@ from btpy.model.outline import Outline
 from btpy.output import formats
 from btpy.output.quantities import counted, grouped
 from btpy.output.stream import ReaderGone, Stream
-from btpy.output.writer import Writer
 
 if TYPE_CHECKING:
     from btpy.present.export import Exporter
@@ -396,12 +395,7 @@ class HostsRun:
             self._canary.traced(target.host)
         target.played = PlayedTarget(target.playback, target.host, self._terms)
         if self._together is None:
-            first = target.played.context
-
-            def writer(stacks: StackTable) -> Writer:
-                return self._terms.writer(replace(first, sites={}, stacks=stacks, pid=None, host=None))
-
-            self._together = FinalMaps(first, writer)
+            self._together = FinalMaps(target.played.context, self._terms.writer)
         start_entry = target.playback.started
         self._console.of(target.host).detail(f"{start_entry.main} ({start_entry.pid}), JDK {start_entry.java_version}")
 

@@ -6,7 +6,6 @@ import contextlib
 import heapq
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +18,8 @@ from btpy.output import formats
 
 if TYPE_CHECKING:
     from btpy.api.recordings import Recorded, Recording
-    from btpy.api.results import StackTable
     from btpy.cli.played_target import PlayedTarget, PlayTerms
-    from btpy.output.writer import Clock, Writer
+    from btpy.output.writer import Clock
 
 COMMAND = Command(
     name="replay",
@@ -158,12 +156,7 @@ class _Played:
         terms.where.tell(recordings[0].outline, terms.console)
         self._recordings = recordings
         self._parts = [PlayedTarget(recording, recording.host, terms) for recording in recordings]
-        first = self._parts[0].context
-
-        def writer(stacks: StackTable) -> Writer:
-            return terms.writer(replace(first, sites={}, stacks=stacks, pid=None, host=None))
-
-        self._together = FinalMaps(first, writer if terms.several else None)
+        self._together = FinalMaps(self._parts[0].context, terms.writer if terms.several else None)
 
     def items(self) -> Iterator[tuple[int, PlayedTarget, Recorded]]:
         """The items of all parts in the order of their time. Raises ProtocolError."""

@@ -77,7 +77,7 @@ def _stop(process: JvmProcess, name: str, settings: Settings, console: Console) 
     except unattended.Unreadable as unreadable:
         console.warning(f"{unreadable}: its results are lost")
     else:
-        return RunLoop.joined(session, settings, console).run()
+        return RunLoop(None, [session], settings, console).run()
     receipt = unattended.discard(process, name)
     console.say(f"classes restored {receipt.restored}/{receipt.woven - receipt.unloaded}")
     receipt.require_clean(process.pid)
