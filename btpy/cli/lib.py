@@ -87,11 +87,10 @@ def run(arguments: Arguments, console: Console) -> int:
 
 def _list(search: Libraries, rest: list[str], arguments: Arguments, console: Console) -> list[str]:
     """``rest``: the JVM, or nothing. Raises UsageError and AttachError."""
+    as_json = arguments.switch("json")
     if not rest:
         libraries = search.all()
-        if arguments.switch("json"):
-            return [_row(library.name, _about(search, library), None) for library in libraries]
-        return _listing(search, libraries)
+        return [_json(search, library, None) for library in libraries] if as_json else _listing(search, libraries)
     from btpy.api import jvms
     from btpy.api.applicability import applicability
 
@@ -107,9 +106,7 @@ def _list(search: Libraries, rest: list[str], arguments: Arguments, console: Con
         f"btpy: {applying} of the {len(rows)} libraries apply to {process.short_main} ({process.pid});"
         " nothing was instrumented"
     )
-    if arguments.switch("json"):
-        return [_row(library.name, _about(search, library), found) for library, found in rows]
-    return _marked_listing(search, rows)
+    return [_json(search, *row) for row in rows] if as_json else _marked_listing(search, rows)
 
 
 _MARKS = {True: "applies", False: "-", None: "?"}
@@ -124,8 +121,8 @@ def _marked_listing(search: Libraries, rows: list[tuple[Library, Applicability]]
     return lines
 
 
-def _row(name: str, about: str, found: Applicability | None) -> str:
-    row: dict[str, object] = {"name": name, "about": about}
+def _json(search: Libraries, library: Library, found: Applicability | None) -> str:
+    row: dict[str, object] = {"name": library.name, "about": _about(search, library)}
     if found is not None:
         row |= {"applies": found.applies, "classes": list(found.classes[:_SHOWN]), "notes": list(found.notes)}
     return json.dumps(row, ensure_ascii=False)

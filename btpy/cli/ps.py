@@ -97,23 +97,22 @@ def table(processes: Sequence[JvmProcess], width: int | None, *, commands: bool 
     whose end is most informative. The next line has the reason if a JVM cannot be traced."""
     places = [process.container for process in processes]
     columns = [
-        _Column("PID", [str(process.pid) for process in processes], is_right=True),
-        _Column("USER", [_clean(process.user) for process in processes]),
-        _Column("JAVA", [_clean(process.java_version or "?") for process in processes]),
-        _Column("UPTIME", [_clock(process.uptime) for process in processes], is_right=True),
-        _Column("BTPY", [str(process.session_count or "-") for process in processes], is_right=True),
+        _column("PID", [str(process.pid) for process in processes], is_right=True),
+        _column("USER", [_clean(process.user) for process in processes]),
+        _column("JAVA", [_clean(process.java_version or "?") for process in processes]),
+        _column("UPTIME", [_clock(process.uptime) for process in processes], is_right=True),
+        _column("BTPY", [str(process.session_count or "-") for process in processes], is_right=True),
         *_place_columns(places, None if width is None else _MOST_PLACE),
     ]
-    head_width = sum(column.width + 2 for column in columns)
-    room = None if width is None else max(_LEAST_MAIN, width - head_width)
-    lines = ["".join(f"{column.head}  " for column in columns) + "MAIN"]
-    for at, process in enumerate(processes):
+    title, *heads = ("".join(f"{cell}  " for cell in row) for row in zip(*columns, strict=True))
+    room = None if width is None else max(_LEAST_MAIN, width - len(title))
+    lines = [f"{title}MAIN"]
+    for process, place, head in zip(processes, places, heads, strict=True):
         notes = [] if process.obstacle is None else [f"not traceable: {_clean(str(process.obstacle))}"]
-        if process.in_container and places[at] is None:
+        if process.in_container and place is None:
             notes.insert(0, "a mount namespace of its own")
         main = _clean(process.main + (f" [{process.name}]" if process.name else ""))
         whole = "  ".join([main, *(f"({note})" for note in notes)])
-        head = "".join(f"{column.cell(at)}  " for column in columns)
         if room is None or len(whole) <= room:
             lines.append(head + whole)
         else:
@@ -124,7 +123,7 @@ def table(processes: Sequence[JvmProcess], width: int | None, *, commands: bool 
     return lines
 
 
-def _place_columns(places: Sequence[Container | None], most: int | None) -> Iterator[_Column]:
+def _place_columns(places: Sequence[Container | None], most: int | None) -> Iterator[list[str]]:
     """The columns about containers in which some JVM has a value. ``most``: the largest width of a cell."""
     containers = [place or Container() for place in places]
     for title, cells in (
@@ -134,27 +133,13 @@ def _place_columns(places: Sequence[Container | None], most: int | None) -> Iter
     ):
         if any(cells):
             texts = [_clean(cell) or "-" for cell in cells]
-            yield _Column(title, texts if most is None else [_cut_in_front(cell, most) for cell in texts])
+            yield _column(title, texts if most is None else [_cut_in_front(cell, most) for cell in texts])
 
 
-class _Column:
-    """``cells``: the cells of all JVMs."""
-
-    def __init__(self, title: str, cells: Sequence[str], *, is_right: bool = False) -> None:
-        self.title = title
-        self.cells = cells
-        self.width = max(map(len, [title, *cells]))
-        self._is_right = is_right
-
-    @property
-    def head(self) -> str:
-        return self._padded(self.title)
-
-    def cell(self, at: int) -> str:
-        return self._padded(self.cells[at])
-
-    def _padded(self, text: str) -> str:
-        return f"{text:>{self.width}}" if self._is_right else f"{text:<{self.width}}"
+def _column(title: str, cells: Sequence[str], *, is_right: bool = False) -> list[str]:
+    """The title and the cells of all JVMs, in one width."""
+    width = max(map(len, [title, *cells]))
+    return [f"{cell:>{width}}" if is_right else f"{cell:<{width}}" for cell in (title, *cells)]
 
 
 def _cut_in_front(text: str, room: int) -> str:

@@ -110,7 +110,10 @@ def run(arguments: Arguments, console: Console) -> int:
 
     def report_on(offline: OfflineClass) -> _Report:
         """Runs in the process that weaves the class."""
-        lines = _json_lines(offline, names) if as_json else _text_lines(offline, names, filters)
+        if as_json:
+            lines = [json.dumps(_members(offline, names), ensure_ascii=False)]
+        else:
+            lines = _text_lines(offline, names, filters)
         files = () if output is None else tuple(_files(offline))
         return _report(offline, "".join(line + "\n" for line in lines), files)
 
@@ -159,10 +162,6 @@ def _report(offline: OfflineClass, text: str, files: tuple[tuple[str, bytes], ..
         offline.problems,
         files,
     )
-
-
-def _json_lines(class_: OfflineClass, names: dict[int, str]) -> list[str]:
-    return [json.dumps(_members(class_, names), ensure_ascii=False)]
 
 
 def _text_lines(class_: OfflineClass, names: dict[int, str], filters: Sequence[MethodFilter]) -> list[str]:

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING
 
 from btpy.api.results import Cause, Cost, ProbeAccount, ProbeState
 from btpy.dataclass import dataclass
+from btpy.model.attachments import (
+    Attachment,
+    ClassLoadAttachment,
+    EventAttachment,
+    LowMemoryAttachment,
+    MethodAttachment,
+    SampleAttachment,
+    TimerAttachment,
+)
 from btpy.output.quantities import counted, duration, grouped
 
 if TYPE_CHECKING:
     from btpy.api.programs import CheckedProbe, Program
     from btpy.api.session import Deployment, Receipt, Target
-    from btpy.model.attachments import Attachment
     from btpy.model.outline import ProbeOutline
     from btpy.model.sampling import Sampling
     from btpy.output.writer import ProbeReport, Restraint
@@ -74,8 +82,6 @@ def banner(
     firings cost some microseconds each (benchmarks/RESULTS.md, "Cost of the first firings"). ``refused``: classes and
     methods that match and cannot be woven. ``end``: the way to end the run.
     """
-    from btpy.model.attachments import MethodAttachment
-
     probes = counted(len(deployment.program.probes), "probe")
     whose = f"{target.main} ({target.pid})"
     has_method_probes = any(isinstance(probe.attachment, MethodAttachment) for probe in deployment.program.probes)
@@ -311,7 +317,6 @@ def refusal_reasons(deployment: Deployment, refused: Mapping[str, str]) -> dict[
     """Reasons why probes are in no method although matching classes are loaded, by name of the probe. ``refused``: the
     codes, or "", of classes by their names."""
     from btpy.api.listings import RefusalReason
-    from btpy.model.attachments import MethodAttachment
 
     reasons = {}
     for probe in deployment.program.probes if refused else ():
@@ -336,15 +341,6 @@ def _why_disabled(probe: CheckedProbe, level: int) -> str:
 
 
 def _what_did_not_happen(attachment: Attachment) -> str:
-    from btpy.model.attachments import (
-        ClassLoadAttachment,
-        EventAttachment,
-        LowMemoryAttachment,
-        MethodAttachment,
-        SampleAttachment,
-        TimerAttachment,
-    )
-
     match attachment:
         case MethodAttachment(classes=classes) if all(pattern.text == "none" for pattern in classes):
             return "the parameter `none` switches it off"

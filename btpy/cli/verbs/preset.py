@@ -141,7 +141,8 @@ def start(
     from btpy.cli.permissions import permissions
 
     present(settings, arguments, console)
-    show(script, console)
+    # Users can copy and change the script.
+    console.say("\n".join(f"    {line}" for line in script.rstrip("\n").split("\n")))
     allowed = permissions(arguments)
     return run_script.start(lambda: compiled(name, script, allowed), arguments, settings, console, companion)
 
@@ -151,8 +152,3 @@ def compiled(name: str, script: str, allowed: Permissions, earlier: Program | No
     from btpy.model.source import Source
 
     return check_source(Source(f"<{name}>", script), permissions=allowed, earlier=earlier)
-
-
-def show(script: str, console: Console) -> None:
-    """Shows the script on standard error, so that users can copy and change it."""
-    console.say("".join(f"    {line}\n" for line in script.rstrip("\n").split("\n")).rstrip("\n"))
