@@ -40,7 +40,7 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.api.jvms import find
 
     settings = limited(shown_settings(arguments), arguments)
-    present(settings, arguments, console)
+    present(arguments, console)
     ttl = unattended.ttl_of(arguments) if arguments.text("ttl") is not None else None
     process = find(arguments.positionals[0])
     from btpy.api.unattended import join_pulled

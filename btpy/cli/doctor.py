@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from btpy.cli.console import Console, wants_color
 from btpy.cli.options import Arguments, Command, Option
-from btpy.cli.settings import ATTACH, attach_method
+from btpy.cli.settings import ATTACH, STYLE_OPTIONS, attach_method
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,8 +26,7 @@ COMMAND = Command(
     options=(
         ATTACH,
         Option(("--json",), "one JSON object a step, a line each"),
-        Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
-        Option(("--no-unicode",), "write ASCII only"),
+        *STYLE_OPTIONS,
     ),
     positionals=(1, 1),
     examples=(

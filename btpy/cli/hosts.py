@@ -89,7 +89,8 @@ def run(
     settings.destination.check(program, console, several=True)
     names, reach = reached(arguments)
     words = _words(arguments, settings, options)
-    requests = {name: _request(name, program, words) for name in names}
+    request = {"btpy": version(), "arguments": words, "scripts": scripts_to_json(program)}
+    requests = {name: json.dumps({**request, "host": name}).encode() + b"\n" for name in names}
     command = f"{arguments.text('remote_btpy') or 'btpy'} node"
     canary = canary_of(arguments, names, settings.budget)
     pushing = Pushing(arguments.text("remote_python") or "python3") if arguments.switch("push") else None
@@ -129,11 +130,6 @@ def _words(arguments: Arguments, settings: Settings, options: Sequence[Option]) 
     if not arguments.switch("verbose") and not arguments.switch("quiet"):
         words.append("--quiet")  # otherwise each host would write a banner and a summary of each JVM
     return [*words, "--", arguments.positionals[0], "-"]
-
-
-def _request(host: str, program: Program, words: Sequence[str]) -> bytes:
-    request = {"btpy": version(), "host": host, "arguments": words, "scripts": scripts_to_json(program)}
-    return json.dumps(request).encode() + b"\n"
 
 
 class _Target:

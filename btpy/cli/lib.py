@@ -63,7 +63,14 @@ def run(arguments: Arguments, console: Console) -> int:
 
     action, *rest = arguments.positionals or ["list"]
     search = libraries(arguments)
-    if action not in ("list", "path", "show", "search", "new"):
+    actions = {
+        "list": lambda: _list(search, rest, arguments, console),
+        "path": lambda: _path(search),
+        "show": lambda: _text(search, rest[0]).rstrip("\n").split("\n"),
+        "search": lambda: _found(search, rest[0]),
+        "new": lambda: _new(search, rest[0], beside_others=bool(arguments.texts("I"))),
+    }
+    if action not in actions:
         raise UsageError(f"btpy lib has no action {action!r}", help=["btpy lib list, show, search, path or new"])
     takes_name = action in ("show", "search", "new")
     if action != "list" and takes_name != bool(rest):
@@ -71,17 +78,7 @@ def run(arguments: Arguments, console: Console) -> int:
         raise UsageError(f"btpy lib {action} takes {expected}", help=[f"usage: btpy {line}" for line in COMMAND.usage])
     if action != "list" and arguments.switch("json"):
         raise UsageError("--json belongs to btpy lib list")
-    if action == "list":
-        lines = _list(search, rest, arguments, console)
-    elif action == "path":
-        lines = _path(search)
-    elif action == "show":
-        lines = _text(search, rest[0]).rstrip("\n").split("\n")
-    elif action == "search":
-        lines = _found(search, rest[0])
-    else:
-        lines = _new(search, rest[0], beside_others=bool(arguments.texts("I")))
-    print_lines(lines, ascii_only=not console.unicode)
+    print_lines(actions[action](), ascii_only=not console.unicode)
     return 0
 
 

@@ -10,7 +10,7 @@ from btpy.cli.console import Console, wants_color
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET
 from btpy.cli.printing import print_lines
-from btpy.cli.settings import ATTACH, attach_method, begin_attach
+from btpy.cli.settings import ATTACH, STYLE_OPTIONS, attach_method, begin_attach
 from btpy.errors import NothingMatched, UsageError
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ COMMAND = Command(
         FRAMEWORKS,
         ATTACH,
         *SCRIPT_OPTIONS,
-        Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
-        Option(("--no-unicode",), "write ASCII only"),
+        *STYLE_OPTIONS,
     ),
     positionals=(1, 2),
     takes_parameters=True,

@@ -58,7 +58,7 @@ def run(arguments: Arguments, console: Console) -> int:
     run_arguments = parse(run_script.COMMAND, request["arguments"])
     destination = Destination(silent=True, channel=Channel(request["host"], stream))
     settings = settings_of(run_arguments, run_arguments.positionals[1:])._replace(destination=destination)
-    present(settings, run_arguments, console)
+    present(run_arguments, console)
     stream.begin()
     for work in (_watch, partial(_say_alive, stream)):
         threading.Thread(target=work, name="btpy-node", daemon=True).start()

@@ -49,7 +49,7 @@ def run(arguments: Arguments, console: Console) -> int:
         raise arguments.missing("no program to start", ["btpy run FILE.bt -- java -jar app.jar"])
     # The program uses the same terminal.
     settings = settings_of(arguments, files, missing="ignore")._replace(keys=False, in_place=False)
-    present(settings, arguments, console)
+    present(arguments, console)
     source = read_script(arguments, files)
     watching = run_script.watching_of(source, arguments, settings, console)
     program = bounded(checked(lambda: compile_source(source, arguments), console), settings)

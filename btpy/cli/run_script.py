@@ -183,7 +183,7 @@ def _run(arguments: Arguments, console: Console) -> int:
 
     with timeline.step("load the language, read the flags"):
         settings = settings_of(arguments, arguments.positionals[1:])
-        present(settings, arguments, console)
+        present(arguments, console)
     with timeline.step("read the script"):
         source = read_script(arguments, arguments.positionals[1:])
     if arguments.switch("check"):

@@ -31,11 +31,14 @@ ATTACH = Option(
     choices=("direct", "jpype"),
 )
 ATTACH_VARIABLE = "BTPY_ATTACH"
+STYLE_OPTIONS = (
+    Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
+    Option(("--no-unicode",), "write ASCII only"),
+)
 CONSOLE_OPTIONS = (
     Option(("-q", "--quiet"), "no banner and no summary; at the prompt: no greeting, no echo of --repl-script"),
     Option(("-v", "--verbose"), "print more details; twice: even more"),
-    Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
-    Option(("--no-unicode",), "write ASCII only"),
+    *STYLE_OPTIONS,
 )
 
 ONE_LINER_HITS = 100
@@ -72,11 +75,11 @@ class Settings(NamedTuple):
     attach: AttachMethod = AttachMethod.DIRECT
 
 
-def present(settings: Settings, arguments: Arguments, console: Console) -> None:
-    """Sets the verbosity and the style of the console from the flags."""
+def present(arguments: Arguments, console: Console) -> None:
+    """Sets the verbosity and the style of the console from CONSOLE_OPTIONS."""
     console.verbosity = -1 if arguments.switch("quiet") else arguments.count("verbose")
     console.unicode = console.unicode and not arguments.switch("no_unicode")
-    console.color = wants_color(settings.color, 2)
+    console.color = wants_color(arguments.text("color"), 2)
 
 
 def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | None = None) -> Settings:

@@ -47,7 +47,7 @@ def run(arguments: Arguments, console: Console) -> int:
             "no session given", help=["btpy stop PID SESSION, or btpy stop PID --all", "btpy sessions PID"]
         )
     settings = shown_settings(arguments)._replace(ends=True)
-    present(settings, arguments, console)
+    present(arguments, console)
     process = find(arguments.positionals[0])
     wanted_ones = _all(process) if everything else [arguments.positionals[1]]
     if not wanted_ones:

@@ -144,10 +144,6 @@ class TargetRun:
         writer.attached(attached)
 
     @property
-    def pid(self) -> int:
-        return self.session.target.pid
-
-    @property
     def _deployment(self) -> Deployment:
         assert self.session.deployment is not None
         return self.session.deployment

@@ -140,7 +140,7 @@ def start(
 ) -> int:
     from btpy.cli.permissions import permissions
 
-    present(settings, arguments, console)
+    present(arguments, console)
     # Users can copy and change the script.
     console.say("\n".join(f"    {line}" for line in script.rstrip("\n").split("\n")))
     allowed = permissions(arguments)
