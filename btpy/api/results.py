@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from btpy.engine.receipt import Receipt
 from btpy.events.accounts import Cause, Cost, ProbeAccount
 from btpy.events.aggregates import MapContent, can_be_merged, merge, with_exemplars_of
 from btpy.events.calltree import MergedCalls, slowest

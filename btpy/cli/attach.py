@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from btpy.cli import unattended
+from btpy.cli.console import Console
 from btpy.cli.destination import OUTPUT_OPTIONS, PROMETHEUS_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import Arguments, Command
 from btpy.cli.settings import CONSOLE_OPTIONS, LIMIT_OPTIONS, RATE, limited, present, shown_settings
-
-if TYPE_CHECKING:
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="attach",
@@ -44,7 +40,7 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.api.jvms import find
 
     settings = limited(shown_settings(arguments), arguments)
-    present(settings, arguments, console)
+    present(arguments, console)
     ttl = unattended.ttl_of(arguments) if arguments.text("ttl") is not None else None
     process = find(arguments.positionals[0])
     from btpy.api.unattended import join_pulled
@@ -53,4 +49,4 @@ def run(arguments: Arguments, console: Console) -> int:
     session = join_pulled(process, arguments.positionals[1])
     assert session.joined is not None
     stay = unattended.Stay(ttl or session.joined.ttl, session.joined.name)
-    return RunLoop.joined(session, settings._replace(stay=stay), console).run()
+    return RunLoop(None, [session], settings._replace(stay=stay), console).run()

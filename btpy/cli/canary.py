@@ -10,7 +10,7 @@ from btpy.api.recordings import Ending, Recorded
 from btpy.api.results import Errors, Restrained
 from btpy.api.rollout import Bounds, Breach, Observed, Rollout, decide, stages_of
 from btpy.cli.canary_options import MAX_ERRORS, SETTLE, THEN
-from btpy.cli.options import Arguments, number, seconds
+from btpy.cli.options import Arguments
 from btpy.errors import BtpyError, UsageError
 from btpy.output.quantities import counted, duration
 
@@ -99,11 +99,7 @@ def canary_of(arguments: Arguments, names: Sequence[str], budget: float | None) 
         return None
     if budget == 0:
         raise UsageError("--canary watches the budget, and --budget off removes the budget", help=["--budget 5%"])
-    settle, errors = arguments.text("settle"), arguments.text("max_errors")
-    bounds = Bounds(
-        errors=0 if errors is None else number("--max-errors", errors),
-        seconds=SETTLE_SECONDS if settle is None else seconds("--settle", settle),
-    )
+    bounds = Bounds(errors=arguments.number("max_errors", 0), seconds=arguments.seconds("settle", SETTLE_SECONDS))
     return Canary(names, Rollout(stages_of(text, arguments.texts("then"), len(names)), bounds))
 
 

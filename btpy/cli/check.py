@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, WITH
+from btpy.cli.printing import print_lines, print_text
+from btpy.errors import NothingMatched, ScriptError, UsageError
 
 if TYPE_CHECKING:
     from btpy.api.class_path import ClassPath
     from btpy.api.programs import Program
     from btpy.api.session import Matching
-    from btpy.cli.console import Console
     from btpy.model.diagnostics import Diagnostic
     from btpy.model.source import Source
 
@@ -64,7 +66,6 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli.script import read_script
-    from btpy.errors import NothingMatched, ScriptError, UsageError
 
     source = read_script(arguments, arguments.positionals)
     as_json = arguments.text("error_format") == "json"
@@ -78,13 +79,15 @@ def run(arguments: Arguments, console: Console) -> int:
         _print_json(error.diagnostics)
         return error.exit_status
     if arguments.switch("expand"):
-        _print_expanded(source)
+        from btpy.api.programs import expand_source
+
+        print_text(expand_source(source))
     if arguments.switch("plan"):
         if matching is None:
             raise UsageError("--plan needs classes", help=["--cp app.jar, or --pid PID"])
-        from btpy.cli.plan import print_plan
+        from btpy.cli.plan import plan_lines
 
-        print_plan(program, matching)
+        print_lines(plan_lines(program, matching))
     warnings = (*program.warnings, *(matching.warnings if matching is not None else ()))
     if as_json:
         _print_json(warnings)
@@ -104,7 +107,6 @@ def faultless(source: Source, program: Program) -> str:
 def _compiled(source: Source, arguments: Arguments) -> Program:
     """The checked program. Raises ScriptError, which has more details with a class path."""
     from btpy.cli.script import compile_source
-    from btpy.errors import ScriptError
 
     try:
         return compile_source(source, arguments)
@@ -126,23 +128,10 @@ def _class_path(paths: str) -> ClassPath:
     return ClassPath(class_path([Path(path) for path in paths.split(os.pathsep) if path]))
 
 
-def _print_expanded(source: Source) -> None:
-    from btpy.api.programs import expand_source
-    from btpy.output.stream import Stream
-
-    stream = Stream.stdout()
-    stream.write(expand_source(source))
-    stream.flush()
-
-
 def _print_json(diagnostics: Sequence[Diagnostic]) -> None:
     from btpy.model.diagnostics import to_json
-    from btpy.output.stream import Stream
 
-    stream = Stream.stdout()
-    for diagnostic in diagnostics:
-        stream.write(json.dumps(to_json(diagnostic), ensure_ascii=False) + "\n")
-    stream.flush()
+    print_lines(json.dumps(to_json(diagnostic), ensure_ascii=False) for diagnostic in diagnostics)
 
 
 def _matched(arguments: Arguments, program: Program, console: Console) -> Matching | None:
@@ -153,7 +142,6 @@ def _matched(arguments: Arguments, program: Program, console: Console) -> Matchi
     from btpy.api.programs import together
     from btpy.api.scripts import missing_now
     from btpy.api.session import check_limits
-    from btpy.errors import NothingMatched, ScriptError, UsageError
 
     paths, target = arguments.text("cp"), arguments.text("pid")
     if paths is not None and target is not None:

@@ -11,12 +11,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option, number
+from btpy.cli.printing import print_text
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
     from btpy.api.jvms import JvmProcess
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="completion",
@@ -114,8 +115,6 @@ class Sources(NamedTuple):
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    from btpy.output.stream import Stream
-
     word = arguments.text("word")
     if word is not None:
         words = arguments.command
@@ -129,9 +128,7 @@ def run(arguments: Arguments, console: Console) -> int:
         shell = os.path.basename(os.environ.get("SHELL", ""))
         likely = shell if shell in _SCRIPTS else "bash"
         raise UsageError("for which shell?", help=[f"btpy completion {likely}", f"there are {', '.join(_SCRIPTS)}"])
-    stream = Stream.stdout()
-    stream.write(text)
-    stream.flush()
+    print_text(text)
     return 0
 
 

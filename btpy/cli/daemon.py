@@ -9,12 +9,13 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from btpy.cli.options import Arguments, Command, Option, seconds
+from btpy.cli.console import Console
+from btpy.cli.options import Arguments, Command, Option
+from btpy.cli.printing import print_lines
 from btpy.cli.unattended import TTL, ttl_of
 from btpy.errors import LeftBehind, UsageError
 
 if TYPE_CHECKING:
-    from btpy.cli.console import Console
     from btpy.daemon.placement import Terms
     from btpy.daemon.supervisor import Supervisor
 
@@ -51,8 +52,7 @@ _ANSWER_SECONDS = 30.0  # the wait for the first answer of the API server
 def run(arguments: Arguments, console: Console) -> int:
     console.verbosity = -1 if arguments.switch("quiet") else 0
     directory = Path(arguments.positionals[0])
-    text = arguments.text("scan")
-    scan = SCAN_SECONDS if text is None else seconds("--scan", text)
+    scan = arguments.seconds("scan", SCAN_SECONDS)
     if arguments.switch("check"):
         return _check(directory, console)
     url = arguments.text("output") or "otlp://"
@@ -116,10 +116,9 @@ def _check(directory: Path, console: Console) -> int:
     from btpy.daemon.pods import Pods
     from btpy.daemon.probes import read_directory
     from btpy.output.quantities import counted
-    from btpy.output.stream import Stream
 
     probes, errors = read_directory(directory)
-    stream = Stream.stdout(ascii_only=not console.unicode)
+    lines = []
     processes = [process for process in list_jvms() if not process.is_btpys_own]
     pods = Pods(console.say)
     if any(probe.pods is not None for probe in probes.values()):
@@ -128,8 +127,8 @@ def _check(directory: Path, console: Console) -> int:
         matches = [process for process in processes if probe.is_for(process, pods)]
         jvms = ", ".join(f"{process.short_main} ({process.pid})" for process in matches) or "no such JVM is running"
         expired = "has expired; " if probe.has_expired else ""
-        stream.write(f"{probe.name}: {expired}{counted(len(probe.program.own), 'probe')}; {jvms}\n")
-    stream.flush()
+        lines.append(f"{probe.name}: {expired}{counted(len(probe.program.own), 'probe')}; {jvms}")
+    print_lines(lines, ascii_only=not console.unicode)
     for error in errors.values():
         console.error(error)
     return max((error.exit_status for error in errors.values()), default=0)

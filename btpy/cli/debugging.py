@@ -10,13 +10,13 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
     from btpy.api.programs import Program
     from btpy.api.results import Message
     from btpy.api.session import Deployment
-    from btpy.cli.console import Console
 
 STAGES = ("ast", "link", "check", "plan", "bytecode", "agent", "wire")
 ALL = "all"

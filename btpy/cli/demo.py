@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, seconds
+from btpy.errors import BtpyError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from btpy.children import TextProcess
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="demo",
@@ -105,8 +106,6 @@ def _shop() -> Iterator[int]:
 def _jar() -> Iterator[Path]:
     from importlib import resources
 
-    from btpy.errors import BtpyError
-
     packaged = resources.files("btpy") / "_demo" / "shop.jar"
     if not packaged.is_file():
         raise BtpyError("the shop is missing from the installation (btpy/_demo/shop.jar)")
@@ -122,7 +121,6 @@ def _java() -> str:
 
 def _ready(shop: TextProcess) -> int:
     """The pid, once the shop serves requests. The shop then prints ``ready port=… pid=…``."""
-    from btpy.errors import BtpyError
 
     assert shop.stdout is not None
     line = shop.stdout.readline()

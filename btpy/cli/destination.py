@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from btpy.cli.console import Console, wants_color
 from btpy.cli.options import Arguments, Option, number, seconds
 from btpy.errors import OutputError, UsageError
 from btpy.output import formats
@@ -18,7 +19,6 @@ from btpy.output.parquet.settings import directory_of, is_parquet
 if TYPE_CHECKING:
     from btpy.api.programs import Program
     from btpy.api.recordings import StreamWriter
-    from btpy.cli.console import Console
     from btpy.model.outline import Outline
     from btpy.output.prometheus.settings import ExpositionSettings
     from btpy.output.stream import Rotation, Stream
@@ -193,7 +193,6 @@ class Destination(NamedTuple):
 
     def style(self, stream: Stream, console: Console, color: str | None) -> Style:
         """``color``: the value of --color."""
-        from btpy.cli.console import wants_color
         from btpy.output.style import Style
 
         window = None
@@ -233,15 +232,7 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
     if outputs is not None and outputs.endswith(formats.RECORDING) and records:
         if width is not None:
             raise UsageError("--width has no effect on a recording, which has no layout", help=["btpy replay takes it"])
-        recording = _recording(
-            outputs,
-            name,
-            record,
-            append=append,
-            rotates=arguments.text("rotate") is not None,
-            compress=arguments.switch("compress"),
-        )
-        return recording._replace(export=export, data_sets=data_sets)
+        return _recording(outputs, arguments)._replace(export=export, data_sets=data_sets)
     if record is not None and not record.endswith(formats.RECORDING):
         raise UsageError(
             f"--record {record}: a recording ends with .btz", help=[f"--record {record}{formats.RECORDING}"]
@@ -252,8 +243,7 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
         raise UsageError(f"{'--rotate' if rotate is not None else '--compress'} needs -o FILE")
     path = None if outputs is None else Path(outputs)
     format_ = formats.named(name) if name else (path and formats.suggested(path)) or formats.FORMATS[0]
-    csv_safe = arguments.switch("csv_safe")
-    _check_options(format_, append=append, rotate=rotate is not None, compress=compress, csv_safe=csv_safe)
+    _check_options(format_, arguments)
     if format_.binary and path is None and os.isatty(1):
         raise UsageError(f"{format_.name} is binary: not for a terminal", help=[f"-o FILE.{format_.name}"])
     compress |= path is not None and path.name.endswith(".gz")
@@ -270,24 +260,24 @@ def destination(arguments: Arguments, *, records: bool = True) -> Destination:
         None if record is None else Path(record),
         slash=outputs is not None and outputs.endswith("/"),
         width=_width(width, format_),
-        csv_safe=csv_safe,
+        csv_safe=arguments.switch("csv_safe"),
         export=export,
         data_sets=data_sets,
     )
 
 
-def _check_options(format_: Format, *, append: bool, rotate: bool, compress: bool, csv_safe: bool) -> None:
+def _check_options(format_: Format, arguments: Arguments) -> None:
     """Raises UsageError for an option that does not fit the format."""
-    if csv_safe and format_.name not in ("csv", "tsv"):
+    if arguments.switch("csv_safe") and format_.name not in ("csv", "tsv"):
         raise UsageError(f"--csv-safe is for csv and tsv, not for {format_.name}")
-    if append and not format_.appends:
+    if arguments.switch("append") and not format_.appends:
         raise UsageError(
             f"--append cannot continue a file of format {format_.name}: such a file is one document",
             help=["leave --append out, or write ndjson, which btpy replay converts to other formats"],
         )
-    if rotate and not format_.rotates:
+    if arguments.text("rotate") is not None and not format_.rotates:
         raise UsageError(f"--rotate does not fit the format {format_.name}, which is one document")
-    if compress and format_.binary:
+    if arguments.switch("compress") and format_.binary:
         raise UsageError(f"--compress does not fit the format {format_.name}, which is binary")
 
 
@@ -373,9 +363,9 @@ def _check_writable(path: Path) -> None:
         raise OutputError(f"cannot write {path}: permission denied", help=["write elsewhere with -o"])
 
 
-def _recording(
-    text: str, name: str | None, record: str | None, *, append: bool, rotates: bool, compress: bool
-) -> Destination:
+def _recording(text: str, arguments: Arguments) -> Destination:
+    """A run that only records, into the file of -o. Raises UsageError."""
+    name, record = arguments.text("format"), arguments.text("record")
     if name is not None:
         raise UsageError(
             f"{text} is a recording: -f has no effect on it",
@@ -387,8 +377,8 @@ def _recording(
         )
     if record is not None:
         raise UsageError(f"both -o {text} and --record {record} are recordings", help=["one recording is enough"])
-    if append:
+    if arguments.switch("append"):
         raise UsageError("--append cannot continue a recording", help=["give each recording a file of its own"])
-    if rotates:
+    if arguments.text("rotate") is not None:
         raise UsageError("--rotate does not fit a recording, which is one file", help=["--for 1h ends it after a time"])
-    return Destination(record=Path(text), compress=compress, silent=True)
+    return Destination(record=Path(text), compress=arguments.switch("compress"), silent=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from btpy.cli.console import Console, wants_color
 from btpy.cli.options import Arguments, Command, Option
-from btpy.cli.settings import ATTACH, attach_method
+from btpy.cli.settings import ATTACH, STYLE_OPTIONS, attach_method
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from btpy.api.doctor import Step
-    from btpy.cli.console import Console
     from btpy.output.style import Style
 
 COMMAND = Command(
@@ -26,8 +26,7 @@ COMMAND = Command(
     options=(
         ATTACH,
         Option(("--json",), "one JSON object a step, a line each"),
-        Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
-        Option(("--no-unicode",), "write ASCII only"),
+        *STYLE_OPTIONS,
     ),
     positionals=(1, 1),
     examples=(
@@ -42,7 +41,6 @@ _COLORS = {"ok": "32", "warning": "33", "failed": "1;31", "not tested": "2"}
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.api.doctor import Outcome, examine
-    from btpy.cli.console import wants_color
     from btpy.errors import AttachError
     from btpy.output.stream import Stream
     from btpy.output.style import Style

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option
+from btpy.cli.printing import print_lines, print_text
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
-    from btpy.cli.console import Console
     from btpy.explanations import Explanation
-    from btpy.output.stream import Stream
 
 COMMAND = Command(
     name="explain",
@@ -45,27 +46,25 @@ Methods that look harmless and need --allow call:CLASS.METHOD:
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.explanations import explanations
-    from btpy.output.stream import Stream
 
     all_explanations = explanations()
     words = arguments.positionals
     if words == ["safe-calls"]:
-        _print_safe_calls(Stream.stdout())
+        print_text(_safe_calls())
         return 0
     selection = [_find(words[0], all_explanations)] if words else list(all_explanations.values())
-    stream = Stream.stdout(ascii_only=not console.unicode)
-    for explanation in selection:
-        if arguments.switch("json"):
-            stream.write(
-                json.dumps({"type": "explanation", "v": 1, **explanation._asdict()}, ensure_ascii=False) + "\n"
-            )
-        else:
-            stream.write(explanation.page if words else f"{explanation.code}  {explanation.title}\n")
-    stream.flush()
+    ascii_only = not console.unicode
+    if arguments.switch("json"):
+        rows = ({"type": "explanation", "v": 1, **one._asdict()} for one in selection)
+        print_lines((json.dumps(row, ensure_ascii=False) for row in rows), ascii_only=ascii_only)
+    elif words:
+        print_text(selection[0].page, ascii_only=ascii_only)
+    else:
+        print_lines((f"{one.code}  {one.title}" for one in selection), ascii_only=ascii_only)
     return 0
 
 
-def _print_safe_calls(stream: Stream) -> None:
+def _safe_calls() -> str:
     from btpy.api.reference import refused_methods, safe_methods
 
     owners: dict[str, list[str]] = {}
@@ -74,17 +73,13 @@ def _print_safe_calls(stream: Stream) -> None:
         parameters = ", ".join(name.rpartition(".")[2] for name in method.parameters or ())
         mark = "=" if method.substituted else ""
         owners.setdefault(owner, []).append(f"{mark}{method.name}({parameters})")
-    stream.write(_SAFE_CALLS)
-    for owner, signatures in owners.items():
-        lines = textwrap.wrap(f"{owner}: {', '.join(signatures)}", 100, subsequent_indent="    ")
-        stream.write("\n".join(lines) + "\n")
-    stream.write(_REFUSED_CALLS)
-    for refused_method in refused_methods():
-        lines = textwrap.wrap(
-            f"{refused_method.owner}.{refused_method.name}(): {refused_method.reason}", 100, subsequent_indent="    "
-        )
-        stream.write("\n".join(lines) + "\n")
-    stream.flush()
+    allowed = (f"{owner}: {', '.join(signatures)}" for owner, signatures in owners.items())
+    refused = (f"{method.owner}.{method.name}(): {method.reason}" for method in refused_methods())
+    return f"{_SAFE_CALLS}{_wrapped(allowed)}{_REFUSED_CALLS}{_wrapped(refused)}"
+
+
+def _wrapped(lines: Iterable[str]) -> str:
+    return "".join(f"{textwrap.fill(line, 100, subsequent_indent='    ')}\n" for line in lines)
 
 
 def _find(word: str, by_code: dict[str, Explanation]) -> Explanation:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.errors import OutputError
 from btpy.output.quantities import counted, grouped
 
 if TYPE_CHECKING:
-    from btpy.cli.console import Console
     from btpy.cli.destination import Destination
     from btpy.output.otlp.export import OtlpExport
     from btpy.output.otlp.exporter import Tally

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option
-from btpy.errors import UsageError
+from btpy.cli.printing import print_text
+from btpy.errors import ScriptError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from btpy.cli.console import Console
     from btpy.model.diagnostics import Diagnostic
     from btpy.model.source import Source
 
@@ -58,11 +59,7 @@ def _format(source: Source, path: str, arguments: Arguments, console: Console) -
         console.say(f"{source.name} is not formatted")
         return EXIT_NOT_FORMATTED
     if path == "-":
-        from btpy.output.stream import Stream
-
-        stream = Stream.stdout()
-        stream.write(text)
-        stream.flush()
+        print_text(text)
     elif text != source.text:
         _replace(path, text)
         console.say(f"{source.name}: formatted")
@@ -72,7 +69,6 @@ def _format(source: Source, path: str, arguments: Arguments, console: Console) -
 def _fixed(source: Source, console: Console) -> str:
     """Applies the replacements of the text's diagnostics, repeatedly until there are none."""
     from btpy.api.programs import check_source
-    from btpy.errors import ScriptError, UsageError
     from btpy.model.source import Source
 
     applied = 0

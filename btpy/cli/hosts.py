@@ -28,7 +28,7 @@ from btpy.api.hosts import (
 from btpy.api.merged_maps import Shares
 from btpy.api.programs import Program, outline_of, scripts_to_json
 from btpy.api.recordings import ChunkWriter, Ending, Entry, Playback, Recorded, ShownMaps
-from btpy.api.results import MapContent, ProbeAccount, StackTable
+from btpy.api.results import MapContent, ProbeAccount
 from btpy.api.stop_condition import StopCondition
 from btpy.cli.canary import Canary, Withdrawn, canary_of
 from btpy.cli.console import Console
@@ -46,7 +46,6 @@ from btpy.model.outline import Outline
 from btpy.output import formats
 from btpy.output.quantities import counted, grouped
 from btpy.output.stream import ReaderGone, Stream
-from btpy.output.writer import Writer
 
 if TYPE_CHECKING:
     from btpy.present.export import Exporter
@@ -90,7 +89,8 @@ def run(
     settings.destination.check(program, console, several=True)
     names, reach = reached(arguments)
     words = _words(arguments, settings, options)
-    requests = {name: _request(name, program, words) for name in names}
+    request = {"btpy": version(), "arguments": words, "scripts": scripts_to_json(program)}
+    requests = {name: json.dumps({**request, "host": name}).encode() + b"\n" for name in names}
     command = f"{arguments.text('remote_btpy') or 'btpy'} node"
     canary = canary_of(arguments, names, settings.budget)
     pushing = Pushing(arguments.text("remote_python") or "python3") if arguments.switch("push") else None
@@ -130,11 +130,6 @@ def _words(arguments: Arguments, settings: Settings, options: Sequence[Option]) 
     if not arguments.switch("verbose") and not arguments.switch("quiet"):
         words.append("--quiet")  # otherwise each host would write a banner and a summary of each JVM
     return [*words, "--", arguments.positionals[0], "-"]
-
-
-def _request(host: str, program: Program, words: Sequence[str]) -> bytes:
-    request = {"btpy": version(), "host": host, "arguments": words, "scripts": scripts_to_json(program)}
-    return json.dumps(request).encode() + b"\n"
 
 
 class _Target:
@@ -396,12 +391,7 @@ class HostsRun:
             self._canary.traced(target.host)
         target.played = PlayedTarget(target.playback, target.host, self._terms)
         if self._together is None:
-            first = target.played.context
-
-            def writer(stacks: StackTable) -> Writer:
-                return self._terms.writer(replace(first, sites={}, stacks=stacks, pid=None, host=None))
-
-            self._together = FinalMaps(first, writer)
+            self._together = FinalMaps(target.played.context, self._terms.writer)
         start_entry = target.playback.started
         self._console.of(target.host).detail(f"{start_entry.main} ({start_entry.pid}), JDK {start_entry.java_version}")
 

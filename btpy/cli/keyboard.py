@@ -6,7 +6,6 @@ import contextlib
 import os
 import select
 import termios
-from types import TracebackType
 from typing import Any
 
 _SEQUENCES = {
@@ -28,7 +27,7 @@ _LOCAL_MODES = 3  # index in the result of tcgetattr
 
 
 class Keyboard:
-    """A terminal as keyboard. The context restores it at the end.
+    """A terminal as keyboard, from :meth:`take` to :meth:`give_back`.
 
     In the background, btpy does not change the terminal, because the shell uses it.
     """
@@ -38,15 +37,6 @@ class Keyboard:
         self._attributes: list[Any] | None = None  # while keys come one by one: the previous state of the terminal
         self._rest = b""
         self._is_closed = False
-
-    def __enter__(self) -> Keyboard:
-        self.take()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.give_back()
 
     @property
     def is_ours(self) -> bool:

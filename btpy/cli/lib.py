@@ -7,14 +7,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
-from btpy.cli.settings import ATTACH, attach_method
+from btpy.cli.printing import print_lines
+from btpy.cli.settings import ATTACH, attach_method, begin_attach
 from btpy.errors import ScriptError, UsageError
 
 if TYPE_CHECKING:
     from btpy.api.applicability import Applicability
     from btpy.api.libraries import Libraries, Library
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="lib",
@@ -62,7 +63,14 @@ def run(arguments: Arguments, console: Console) -> int:
 
     action, *rest = arguments.positionals or ["list"]
     search = libraries(arguments)
-    if action not in ("list", "path", "show", "search", "new"):
+    actions = {
+        "list": lambda: _list(search, rest, arguments, console),
+        "path": lambda: _path(search),
+        "show": lambda: _text(search, rest[0]).rstrip("\n").split("\n"),
+        "search": lambda: _found(search, rest[0]),
+        "new": lambda: _new(search, rest[0], beside_others=bool(arguments.texts("I"))),
+    }
+    if action not in actions:
         raise UsageError(f"btpy lib has no action {action!r}", help=["btpy lib list, show, search, path or new"])
     takes_name = action in ("show", "search", "new")
     if action != "list" and takes_name != bool(rest):
@@ -70,36 +78,21 @@ def run(arguments: Arguments, console: Console) -> int:
         raise UsageError(f"btpy lib {action} takes {expected}", help=[f"usage: btpy {line}" for line in COMMAND.usage])
     if action != "list" and arguments.switch("json"):
         raise UsageError("--json belongs to btpy lib list")
-    if action == "list":
-        lines = _list(search, rest, arguments, console)
-    elif action == "path":
-        lines = _path(search)
-    elif action == "show":
-        lines = _text(search, rest[0]).rstrip("\n").split("\n")
-    elif action == "search":
-        lines = _found(search, rest[0])
-    else:
-        lines = _new(search, rest[0], beside_others=bool(arguments.texts("I")))
-    _print(lines, console)
+    print_lines(actions[action](), ascii_only=not console.unicode)
     return 0
 
 
 def _list(search: Libraries, rest: list[str], arguments: Arguments, console: Console) -> list[str]:
     """``rest``: the JVM, or nothing. Raises UsageError and AttachError."""
+    as_json = arguments.switch("json")
     if not rest:
         libraries = search.all()
-        if arguments.switch("json"):
-            return [_row(library.name, _about(search, library), None) for library in libraries]
-        return _listing(search, libraries)
+        return [_json(search, library, None) for library in libraries] if as_json else _listing(search, libraries)
     from btpy.api import jvms
     from btpy.api.applicability import applicability
-    from btpy.api.attaching import prepare
 
-    process = jvms.find(rest[0])
-    if process.obstacle is not None:
-        raise process.obstacle
-    method = attach_method(arguments)
-    prepare(process, method)
+    process, method = jvms.find(rest[0]), attach_method(arguments)
+    begin_attach(process, method)
     from btpy.api.session import attach_pulled  # while the Java that attaches is starting
 
     with attach_pulled(process, method=method) as session:
@@ -110,9 +103,7 @@ def _list(search: Libraries, rest: list[str], arguments: Arguments, console: Con
         f"btpy: {applying} of the {len(rows)} libraries apply to {process.short_main} ({process.pid});"
         " nothing was instrumented"
     )
-    if arguments.switch("json"):
-        return [_row(library.name, _about(search, library), found) for library, found in rows]
-    return _marked_listing(search, rows)
+    return [_json(search, *row) for row in rows] if as_json else _marked_listing(search, rows)
 
 
 _MARKS = {True: "applies", False: "-", None: "?"}
@@ -127,8 +118,8 @@ def _marked_listing(search: Libraries, rows: list[tuple[Library, Applicability]]
     return lines
 
 
-def _row(name: str, about: str, found: Applicability | None) -> str:
-    row: dict[str, object] = {"name": name, "about": about}
+def _json(search: Libraries, library: Library, found: Applicability | None) -> str:
+    row: dict[str, object] = {"name": library.name, "about": _about(search, library)}
     if found is not None:
         row |= {"applies": found.applies, "classes": list(found.classes[:_SHOWN]), "notes": list(found.notes)}
     return json.dumps(row, ensure_ascii=False)
@@ -237,11 +228,3 @@ def _require_free(search: Libraries, name: str) -> None:
         )
     except ScriptError as error:
         raise UsageError(problem, help=[error.diagnostics[0].message]) from None
-
-
-def _print(lines: list[str], console: Console) -> None:
-    from btpy.output.stream import Stream
-
-    stream = Stream.stdout(ascii_only=not console.unicode)
-    stream.write("".join(line + "\n" for line in lines))
-    stream.flush()

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.api.jvms import is_stopped
+from btpy.cli.console import Console
 from btpy.cli.keyboard import Keyboard
 from btpy.cli.progress import stopped
 from btpy.cli.screen import Screen
@@ -28,7 +29,6 @@ from btpy.present.report import status
 
 if TYPE_CHECKING:
     from btpy.api.jvms import JvmProcess
-    from btpy.cli.console import Console
     from btpy.cli.merged_maps import MergedMaps
     from btpy.cli.signals import Signals
     from btpy.cli.target_run import TargetRun
@@ -96,12 +96,10 @@ class Live:
         self._stream = stream
         self._console = console
         self._signals = signals
+        self._terms = terms
         self._style = terms.style
-        self._shows_maps = terms.interval is not None
         self._interval = terms.interval or (_KEPT_SECONDS if together.of_several and outline.maps else None)
-        self._pausable = terms.pausable
         self._level = terms.level
-        self._levels = terms.levels
         self._answers_signal = any(probe.moment is Moment.EVENT and not probe.event for probe in outline.probes)
         self._prints = prints_by_itself(outline)
         self._keyboard = Keyboard(0) if terms.keys and os.isatty(0) else None
@@ -198,7 +196,7 @@ class Live:
         """
         assert self._interval is not None
         began = time.process_time()
-        if self._screen is None and self._shows_maps and not self._paused:
+        if self._screen is None and self._terms.interval is not None and not self._paused:
             self._together.show()
             self._stream.flush()
         elif not self._paused:
@@ -237,7 +235,7 @@ class Live:
             lost=sum(showing.lost for showing in self._showings),
             unseen=in_words(sum((showing.unseen for showing in self._showings), Counter())),
             paused=self._paused,
-            level=self._level if self._levels else None,
+            level=self._level if self._terms.levels else None,
             running=(len(self._targets), len(self._showings)),
         )
         if self._silence:
@@ -275,7 +273,7 @@ class Live:
             self._draw()
 
     def _keys(self) -> list[str]:
-        keys = ["q quit", "p pause", "space print now", *(["l L level up, down"] if self._levels else [])]
+        keys = ["q quit", "p pause", "space print now", *(["l L level up, down"] if self._terms.levels else [])]
         if self._screen is not None:
             keys += ["s sort by the next column", "S reverse", "h charts", "tab next map", "↑ ↓ scroll"]
         return [self._words(key) for key in keys]
@@ -288,7 +286,7 @@ class Live:
         return any(target.showing.paused for target in self._targets)
 
     def _pause(self) -> None:
-        if not self._pausable:
+        if not self._terms.pausable:
             self._console.say("not paused: only output to a terminal can be paused")
             return
         paused = not self._paused
@@ -312,16 +310,16 @@ class Live:
         self._stream.flush()
 
     def _change_level(self, step: int) -> None:
-        level = max(0, min(self._levels, self._level + step))
+        level = max(0, min(self._terms.levels, self._level + step))
         if level != self._level:
             for target in self._targets:
                 with target.noticing():
                     target.session.level(level)
             self._level = level
-        if not self._levels:
+        if not self._terms.levels:
             self._console.say("no probe has a @Level")
         elif self._screen is None:
-            self._console.say(f"level {level} of {self._levels}")
+            self._console.say(f"level {level} of {self._terms.levels}")
 
     def _suspend(self) -> None:
         """Ctrl-Z: the shell gets its terminal back in the original state, until it continues the run."""

@@ -6,9 +6,12 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option, number
+from btpy.cli.console import Console, wants_color
+from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET
-from btpy.cli.settings import ATTACH, attach_method
+from btpy.cli.printing import print_lines
+from btpy.cli.settings import ATTACH, STYLE_OPTIONS, attach_method, begin_attach
+from btpy.errors import NothingMatched, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
     from btpy.api.listings import ListedProbe
     from btpy.api.programs import Program
     from btpy.api.session import BaseSession, Matching
-    from btpy.cli.console import Console
     from btpy.model.source import Source
     from btpy.output.listing import Detail
 
@@ -43,8 +45,7 @@ COMMAND = Command(
         FRAMEWORKS,
         ATTACH,
         *SCRIPT_OPTIONS,
-        Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
-        Option(("--no-unicode",), "write ASCII only"),
+        *STYLE_OPTIONS,
     ),
     positionals=(1, 2),
     takes_parameters=True,
@@ -63,15 +64,13 @@ def run(arguments: Arguments, console: Console) -> int:
     from dataclasses import replace
 
     from btpy.api import jvms
-    from btpy.cli.console import wants_color
     from btpy.output.listing import Detail
 
     console.unicode = console.unicode and not arguments.switch("no_unicode")
     console.color = wants_color(arguments.text("color"), 2)
-    most, verbose = arguments.text("max"), arguments.switch("verbose")
+    verbose = arguments.switch("verbose")
     detail = Detail(full_names=verbose, lines=arguments.switch("lines"), locals=arguments.switch("locals"))
-    if most is not None:
-        detail = replace(detail, classes=number("--max", most) or None)
+    detail = replace(detail, classes=arguments.number("max", detail.classes) or None)
     if verbose or detail.classes is None:
         detail = replace(detail, methods=None)
     source = _source(arguments)
@@ -88,21 +87,15 @@ def show(
     """
     from dataclasses import replace
 
-    from btpy.api.attaching import prepare
     from btpy.api.listings import takes_every_method
-    from btpy.cli.console import wants_color
     from btpy.cli.script import compile_source
-    from btpy.errors import NothingMatched
     from btpy.model.attachments import MethodAttachment
     from btpy.model.diagnostics import Severity
     from btpy.output.listing import listing_json, listing_lines
-    from btpy.output.stream import Stream
     from btpy.output.style import Style
 
-    if process.obstacle is not None:
-        raise process.obstacle
     method = attach_method(arguments)
-    prepare(process, method)
+    begin_attach(process, method)
     program = compile_source(source, arguments)
     from btpy.api.session import attach_pulled  # while the process that attaches starts
 
@@ -120,16 +113,15 @@ def show(
                 matching, probes = listed(session, compile_source(_probe_at(full), arguments))
     if not any(probe.classes or probe.unseen for probe in probes):
         raise NothingMatched(tuple(matching.missing.values()))
-    stream = Stream.stdout(ascii_only=not console.unicode)
-    style = Style(unicode=console.unicode, color=wants_color(arguments.text("color"), stream.descriptor))
+    style = Style(unicode=console.unicode, color=wants_color(arguments.text("color"), 1))
+    lines: list[str] = []
     for probe in probes:
         if as_json:
-            lines = [json.dumps(row, ensure_ascii=False) for row in listing_json(probe, detail.classes)]
+            lines += [json.dumps(row, ensure_ascii=False) for row in listing_json(probe, detail.classes)]
         else:
-            lines = [style.bold(f"{probe.name}:")] if len(probes) > 1 else []
+            lines += [style.bold(f"{probe.name}:")] if len(probes) > 1 else []
             lines += listing_lines(probe, style, detail)
-        stream.write("".join(line + "\n" for line in lines))
-    stream.flush()
+    print_lines(lines, ascii_only=not console.unicode)
     for problem in (*matching.problems, *matching.missing.values()):
         console.diagnostics([replace(problem, severity=Severity.WARNING)])
     methods = sum(probe.matching_methods for probe in probes)
@@ -163,7 +155,6 @@ def _source(arguments: Arguments) -> Source:
 
 def _probe_at(pattern: str) -> Source:
     """An empty probe at the methods of the pattern. Raises UsageError."""
-    from btpy.errors import UsageError
     from btpy.model.source import Source
 
     classes, at, location = pattern.partition(" @")

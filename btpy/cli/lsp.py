@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.cli.options import LIBRARY_DIRECTORY, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, permissions
 from btpy.distribution import install_command
 from btpy.errors import UsageError
-
-if TYPE_CHECKING:
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="lsp",

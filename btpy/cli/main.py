@@ -67,33 +67,26 @@ def open_standard_descriptors() -> None:
 def _run(words: list[str], console: Console) -> int:
     from btpy.cli import commands
     from btpy.cli.options import parse
+    from btpy.cli.printing import print_lines, print_text
 
     if not words:
-        _print("".join(line + "\n" for line in commands.first_contact()), ascii_only=not console.unicode)
+        print_lines(commands.first_contact(), ascii_only=not console.unicode)
         return 0
     if words[0] in ("-h", "--help"):
-        _print(commands.overview())
+        print_text(commands.overview())
         return 0
     if words[0] == "--version":
         from btpy.distribution import build, version
 
-        _print(f"btpy {version()} ({build()})\n")
+        print_text(f"btpy {version()} ({build()})\n")
         return 0
     module = commands.module(words[0])
     command: Command = module.COMMAND
     parsed = parse(command, words[1:] if command.name else words)
     if parsed.wants_help:
-        _print(command.help())
+        print_text(command.help())
         return 0
     if any("--allow" in option.names for option in command.options):
         console.typed = words
     code: int = module.run(parsed, console)
     return code
-
-
-def _print(text: str, *, ascii_only: bool = False) -> None:
-    from btpy.output.stream import Stream
-
-    stream = Stream.stdout(ascii_only=ascii_only)
-    stream.write(text)
-    stream.flush()

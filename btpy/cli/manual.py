@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from btpy.cli.console import Console
 from btpy.cli.options import SCRIPT_OPTIONS, Arguments, Command
+from btpy.cli.printing import print_text
 from btpy.errors import UsageError
-
-if TYPE_CHECKING:
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="help",
@@ -35,7 +32,6 @@ def run(arguments: Arguments, console: Console) -> int:
     from btpy.cli import commands
     from btpy.cli.script import is_path, libraries, read_source
     from btpy.model.diagnostics import did_you_mean
-    from btpy.output.stream import Stream
     from btpy.topics import topics
 
     if not arguments.positionals:
@@ -52,7 +48,5 @@ def run(arguments: Arguments, console: Console) -> int:
         except UsageError as error:
             words = [entry.name for table in entries().values() for entry in table]
             raise UsageError(str(error), help=[*did_you_mean(name.lstrip("@"), words), *error.help]) from error
-    stream = Stream.stdout(ascii_only=not console.unicode)
-    stream.write(text)
-    stream.flush()
+    print_text(text, ascii_only=not console.unicode)
     return 0

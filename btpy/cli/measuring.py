@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments
-from btpy.cli.settings import attach_method
+from btpy.cli.printing import print_lines
+from btpy.cli.settings import attach_method, begin_attach
 
 if TYPE_CHECKING:
     from btpy.api.jvms import JvmProcess
     from btpy.api.session import Session
-    from btpy.cli.console import Console
-    from btpy.errors import TargetGone
 
 
 class Measured(Protocol):
@@ -28,26 +28,25 @@ M = TypeVar("M", bound=Measured)
 def chosen(arguments: Arguments) -> JvmProcess:
     """The JVM that the arguments name. The process that attaches to it begins to start. Raises AttachError."""
     from btpy.api import jvms
-    from btpy.api.attaching import prepare
 
     process = jvms.find(arguments.positionals[0])
-    if process.obstacle is not None:
-        raise process.obstacle
-    prepare(process, attach_method(arguments))
+    begin_attach(process, attach_method(arguments))
     return process
 
 
-def measured(
+def run(
     process: JvmProcess,
     arguments: Arguments,
     budget: float,
     measure: Callable[[Session, Callable[[], bool]], M],
+    lines: Callable[[M], Iterable[str]],
     console: Console,
     *,
     allow: Iterable[str] = (),
-) -> tuple[M, TargetGone | None]:
-    """The result of ``measure``, and the error if the JVM has ended meanwhile. ``measure`` gets the session, and a
-    function that says whether the user has stopped it. Raises AttachError, and the errors of ``measure``.
+) -> int:
+    """Measures, and prints ``lines`` of the result. ``measure`` gets the session, and a function that says whether the
+    user has stopped it. Raises AttachError, the errors of ``measure``, and, after the report, TargetGone if the JVM has
+    ended meanwhile.
     """
     from btpy.api.session import Limits, attach
     from btpy.cli.signals import Signals
@@ -56,12 +55,17 @@ def measured(
     limits, method = Limits(cpu_budget=budget), attach_method(arguments)
     with Signals(to_file=False) as signals, attach(process, allow=allow, limits=limits, method=method) as session:
         signals.ask()
-        report = measure(session, lambda: signals.stop is not None)
+        result = measure(session, lambda: signals.stop is not None)
+        loss: TargetGone | None = None
         try:
             receipt = session.detach()
         except TargetGone as error:
-            return report, error
-    for part, reason in report.failed.items():
-        console.warning(f"{part} was left out: {reason}")
-    console.say(f"btpy: classes restored {receipt.restored}/{receipt.woven}")
-    return report, None
+            loss = error
+    if loss is None:
+        for part, reason in result.failed.items():
+            console.warning(f"{part} was left out: {reason}")
+        console.say(f"btpy: classes restored {receipt.restored}/{receipt.woven}")
+    print_lines(lines(result), ascii_only=not console.unicode)
+    if loss is not None:
+        raise loss
+    return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from btpy.api.merged_maps import Shares, Source, with_stacks
@@ -24,14 +25,15 @@ class Contributor(Protocol):
 
 class FinalMaps:
     """The maps of several targets, each read at the end of its target. ``first``: the context of one target.
-    ``writer``: creates the writer of merged maps, for the given table of stacks; None: there is one target, which
+    ``writer``: creates the writer of merged maps, for the context of all targets; None: there is one target, which
     writes its own maps.
     """
 
-    def __init__(self, first: Context, writer: Callable[[StackTable], Writer] | None) -> None:
+    def __init__(self, first: Context, writer: Callable[[Context], Writer] | None) -> None:
         self.stacks = StackTable() if writer is not None else first.stacks
         self._shares = Shares(self.stacks)
-        self._writer = None if writer is None else writer(self.stacks)
+        of_all = replace(first, sites={}, stacks=self.stacks, pid=None, host=None)
+        self._writer = None if writer is None else writer(of_all)
         self._at_end: set[str] = set()  # titles of maps to show at the end
         self._printed_at_end: dict[int, list[MapContent]] = {}  # the maps that @OnEnd prints, by template
         self._killed: list[MapContent] = []
@@ -84,7 +86,7 @@ class MergedMaps(FinalMaps):
     If a target has ended, the next turn of the target reports its end.
     """
 
-    def __init__(self, runs: Sequence[TargetRun], writer: Callable[[StackTable], Writer] | None) -> None:
+    def __init__(self, runs: Sequence[TargetRun], writer: Callable[[Context], Writer] | None) -> None:
         super().__init__(runs[0].context, writer)
         self._running = runs
         self._read: dict[Source, float] = {}  # when
@@ -95,24 +97,27 @@ class MergedMaps(FinalMaps):
 
     def read(self, titles: Iterable[str] | None = None) -> list[MapContent]:
         """The current content of these maps, or of all. Maps that cannot be merged have the source before the key."""
-        all_contents: list[MapContent] = []
-        for run in self._running:
-            with run.noticing():
-                maps = run.session.maps
-                contents = [maps[title].content for title in (maps if titles is None else titles)]
-                self._put(run, contents)
-                all_contents += contents
+
+        def read(run: TargetRun) -> list[MapContent]:
+            maps = run.session.maps
+            return [maps[title].content for title in (maps if titles is None else titles)]
+
+        all_contents = self._of_running(read)
         return self._shares.merged(content.map for content in all_contents) if self.of_several else all_contents
 
     def show(self) -> None:
         """Writes the current content of all maps. Raises OutputError."""
+        self._write(self._shares, self._of_running(lambda run: run.show_maps()))
+
+    def _of_running(self, read: Callable[[TargetRun], list[MapContent]]) -> list[MapContent]:
+        """The maps that ``read`` returns for each running target."""
         all_contents: list[MapContent] = []
         for run in self._running:
             with run.noticing():
-                contents = run.show_maps()
+                contents = read(run)
                 self._put(run, contents)
                 all_contents += contents
-        self._write(self._shares, all_contents)
+        return all_contents
 
     def lost(self, one: TargetRun) -> tuple[list[MapContent], float | None]:
         """The last contents of the maps of a killed target, and their age in seconds; None: they were never read."""

@@ -15,12 +15,12 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command
 
 if TYPE_CHECKING:
     from btpy.api.programs import Program
     from btpy.api.recordings import StreamWriter
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="node",
@@ -58,7 +58,7 @@ def run(arguments: Arguments, console: Console) -> int:
     run_arguments = parse(run_script.COMMAND, request["arguments"])
     destination = Destination(silent=True, channel=Channel(request["host"], stream))
     settings = settings_of(run_arguments, run_arguments.positionals[1:])._replace(destination=destination)
-    present(settings, run_arguments, console)
+    present(run_arguments, console)
     stream.begin()
     for work in (_watch, partial(_say_alive, stream)):
         threading.Thread(target=work, name="btpy-node", daemon=True).start()

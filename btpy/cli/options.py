@@ -7,9 +7,11 @@ errors of argparse look different.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from btpy.errors import UsageError
+
+D = TypeVar("D")
 
 
 class Option(NamedTuple):
@@ -86,6 +88,21 @@ class Arguments:
 
     def texts(self, key: str) -> list[str]:
         return self._texts[key]
+
+    def number(self, key: str, default: D) -> int | D:
+        """The value of an option that takes a number of at least 0. Raises UsageError."""
+        text = self.text(key)
+        return default if text is None else number(_flag(key), text)
+
+    def seconds(self, key: str, default: D) -> float | D:
+        """The value of an option that takes a duration. Raises UsageError."""
+        text = self.text(key)
+        return default if text is None else seconds(_flag(key), text)
+
+    def share(self, key: str, default: D) -> float | D:
+        """The value of an option that takes a part of one core. Raises UsageError."""
+        text = self.text(key)
+        return default if text is None else share(_flag(key), text)
 
     def switch(self, key: str) -> bool:
         return self._switches[key] > 0
@@ -198,6 +215,10 @@ def _parse_letters(
             parsed.add_text(option, name, value or _take(rest, name, option))
             return
         parsed.add_switch(option)
+
+
+def _flag(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
 
 
 def _is_number(text: str) -> bool:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from btpy import timeline
+from btpy.cli.console import Console
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
     from btpy.api.programs import Program
-    from btpy.cli.console import Console
     from btpy.cli.settings import Settings
     from btpy.model.attachments import MethodAttachment
     from btpy.model.sampling import Sampling
@@ -40,7 +41,6 @@ def bounded(program: Program, settings: Settings) -> Program:
         from btpy.api.programs import resampled
 
         program = resampled(program, _sampling(settings.sample))
-    from dataclasses import replace
 
     if settings.budget is not None:  # the flag overrides the script
         program = replace(
@@ -60,8 +60,6 @@ def bounded(program: Program, settings: Settings) -> Program:
 
 
 def _bounded(attachment: MethodAttachment, settings: Settings) -> MethodAttachment:
-    from dataclasses import replace
-
     most = attachment.max_methods if settings.max_methods is None else settings.max_methods
     return replace(attachment, max_methods=most, max_classes=settings.max_classes)
 

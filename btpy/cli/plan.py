@@ -9,18 +9,10 @@ if TYPE_CHECKING:
     from btpy.api.session import Matching
 
 
-def print_plan(program: Program, matching: Matching) -> None:
-    """On standard output. Raises CompileError when a probe is too large for a method of the JVM."""
-    from btpy.output.stream import Stream
-
-    stream = Stream.stdout()
-    stream.write("".join(line + "\n" for line in plan_lines(program, matching)))
-    stream.flush()
-
-
 def plan_lines(program: Program, matching: Matching) -> list[str]:
     """For each probe and in total: classes, methods, places and the cost of a firing; refusals with their reasons; the
-    limits."""
+    limits. Raises CompileError when a probe is too large for a method of the JVM.
+    """
     from btpy.api.preview import preview
     from btpy.api.reference import MAX_STATEMENTS
     from btpy.api.session import Limits

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.api.recordings import Ending, Playback, ProbesAttached, Recorded, ShownMaps, Totals
-from btpy.api.results import Item, MapContent, PrintedMaps, Records, can_be_merged, with_exemplars_of
+from btpy.api.results import Item, MapContent, PrintedMaps, Receipt, Records, can_be_merged, with_exemplars_of
 from btpy.cli.console import Console
 from btpy.cli.destination import Destination
 from btpy.output.values import visible
 from btpy.output.writer import Attached, Clock, Context, Writer
 from btpy.present.presenter import Presenter
-from btpy.present.report import Restoration, unaccounted
+from btpy.present.report import unaccounted
 
 if TYPE_CHECKING:
     from btpy.output.stream import Stream
@@ -155,13 +155,13 @@ class PlayedTarget:
         reports = showing.reports(ending.accounts, self._playback.sites.values())
         for line in unaccounted(reports):
             self.console.warning(line)
-        restoration = None if ending.left is None else Restoration(*ending.left)
-        showing.end(ending.reason, reports, restoration)
+        receipt = None if ending.left is None else Receipt(*ending.left)
+        showing.end(ending.reason, reports, receipt)
         latest = () if ending.left is not None or ending.contents else tuple(self.latest.values())
         self.keep(ending.contents)
         at_end = [self.latest[content.map.id] for content in ending.contents]
         for export in self._exports:
-            export.end(ending.reason, at_end, reports, restoration, latest=latest)
+            export.end(ending.reason, at_end, reports, receipt, latest=latest)
         self.last = contents
 
     def cut_off(self, reason: str) -> None:

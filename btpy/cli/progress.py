@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from btpy.api import jvms
 from btpy.api.results import Progress, Step, Work
+from btpy.cli.console import Console
 from btpy.cli.screen import Screen
 from btpy.output.columns import clipped
 from btpy.output.quantities import counted, duration, grouped
 
 if TYPE_CHECKING:
     from btpy.api.jvms import JvmProcess
-    from btpy.cli.console import Console
 
 _SOON = 1.0  # seconds before the first report
 _REDRAW = 0.1  # seconds between two readings of the progress

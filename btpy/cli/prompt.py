@@ -6,14 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console, wants_color
 from btpy.cli.destination import choose_time_zone
-from btpy.cli.options import share
 from btpy.cli.permissions import permissions
-from btpy.cli.settings import attach_method
+from btpy.cli.settings import attach_method, begin_attach
 from btpy.errors import UsageError
 
 if TYPE_CHECKING:
-    from btpy.cli.console import Console
     from btpy.cli.options import Arguments
 
 
@@ -27,38 +26,35 @@ _INSTEAD = {"verbose": "btpy doctor PID shows every step of an attach"}
 def run(arguments: Arguments, console: Console) -> int:
     """The exit code. Raises AttachError, UsageError."""
     from btpy.api import jvms
-    from btpy.api.attaching import Connecting, prepare
-    from btpy.cli.console import wants_color
+    from btpy.api.attaching import Connecting
     from btpy.cli.script import libraries
 
     _refuse(arguments)
     choose_time_zone(arguments)
     name = arguments.positionals[0]
-    budget = arguments.text("budget")
-    budget_share = None if budget is None else share("--budget", budget)
+    budget = arguments.share("budget", None)
     file = arguments.text("repl_script")
     allowed, search = permissions(arguments), libraries(arguments)
-    quiet = arguments.switch("quiet")
     unicode = console.unicode and not arguments.switch("no_unicode")
-    process = jvms.find(name)
-    if process.obstacle is not None:
-        raise process.obstacle
-    method = attach_method(arguments)
-    prepare(process, method)
+    process, method = jvms.find(name), attach_method(arguments)
+    begin_attach(process, method)
     with Connecting(process, allow=allowed.allow, method=method) as connecting:
-        from btpy.output.style import Style  # while the agent starts
+        from btpy.api.session import CPU_BUDGET  # while the agent starts
+        from btpy.output.style import Style
         from btpy.repl import start
 
-        style = Style(unicode=unicode, color=wants_color(arguments.text("color"), 1))
-        if file is not None or not os.isatty(0):
-            source = None if file is None else Path(file)
-            return start.commands(
-                source, connecting, search, allowed, style, budget_share, quiet=quiet, typed_as=console.typed
-            )
-        title = (process.short_main if name.isdecimal() else name).removesuffix(".jar")
-        return start.prompt(
-            title, connecting, search, allowed, style, budget_share, quiet=quiet, typed_as=console.typed
+        settings = start.Settings(
+            search,
+            allowed,
+            Style(unicode=unicode, color=wants_color(arguments.text("color"), 1)),
+            CPU_BUDGET if budget is None else budget,
+            arguments.switch("quiet"),
+            console.typed,
         )
+        if file is not None or not os.isatty(0):
+            return start.commands(None if file is None else Path(file), connecting, settings)
+        title = (process.short_main if name.isdecimal() else name).removesuffix(".jar")
+        return start.prompt(title, connecting, settings)
 
 
 def _refuse(arguments: Arguments) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from btpy.api.jvms import Container
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option
+from btpy.cli.printing import print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from btpy.api.jvms import JvmProcess
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="ps",
@@ -39,22 +40,19 @@ _LEAST_MAIN = 24  # minimum width of the last cell on a narrow terminal
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.api.jvms import list_jvms
-    from btpy.output.stream import Stream
 
     everything = arguments.switch("all")
     processes = [process for process in list_jvms() if everything or not process.is_btpys_own]
-    stream = Stream.stdout(ascii_only=not console.unicode)
+    lines: list[str] = []
     if arguments.switch("json"):
         import json
 
-        for process in processes:
-            stream.write(json.dumps(_members(process, command=everything), ensure_ascii=False) + "\n")
+        lines = [json.dumps(_members(process, command=everything), ensure_ascii=False) for process in processes]
     elif processes:
-        width = terminal_width(stream.descriptor)
-        stream.write("".join(line + "\n" for line in table(processes, width, commands=everything)))
+        lines = table(processes, terminal_width(1), commands=everything)
     else:
         console.say("no JVM visible to this user")
-    stream.flush()
+    print_lines(lines, ascii_only=not console.unicode)
     return 0
 
 
@@ -99,23 +97,22 @@ def table(processes: Sequence[JvmProcess], width: int | None, *, commands: bool 
     whose end is most informative. The next line has the reason if a JVM cannot be traced."""
     places = [process.container for process in processes]
     columns = [
-        _Column("PID", [str(process.pid) for process in processes], is_right=True),
-        _Column("USER", [_clean(process.user) for process in processes]),
-        _Column("JAVA", [_clean(process.java_version or "?") for process in processes]),
-        _Column("UPTIME", [_clock(process.uptime) for process in processes], is_right=True),
-        _Column("BTPY", [str(process.session_count or "-") for process in processes], is_right=True),
+        _column("PID", [str(process.pid) for process in processes], is_right=True),
+        _column("USER", [_clean(process.user) for process in processes]),
+        _column("JAVA", [_clean(process.java_version or "?") for process in processes]),
+        _column("UPTIME", [_clock(process.uptime) for process in processes], is_right=True),
+        _column("BTPY", [str(process.session_count or "-") for process in processes], is_right=True),
         *_place_columns(places, None if width is None else _MOST_PLACE),
     ]
-    head_width = sum(column.width + 2 for column in columns)
-    room = None if width is None else max(_LEAST_MAIN, width - head_width)
-    lines = ["".join(f"{column.head}  " for column in columns) + "MAIN"]
-    for at, process in enumerate(processes):
+    title, *heads = ("".join(f"{cell}  " for cell in row) for row in zip(*columns, strict=True))
+    room = None if width is None else max(_LEAST_MAIN, width - len(title))
+    lines = [f"{title}MAIN"]
+    for process, place, head in zip(processes, places, heads, strict=True):
         notes = [] if process.obstacle is None else [f"not traceable: {_clean(str(process.obstacle))}"]
-        if process.in_container and places[at] is None:
+        if process.in_container and place is None:
             notes.insert(0, "a mount namespace of its own")
         main = _clean(process.main + (f" [{process.name}]" if process.name else ""))
         whole = "  ".join([main, *(f"({note})" for note in notes)])
-        head = "".join(f"{column.cell(at)}  " for column in columns)
         if room is None or len(whole) <= room:
             lines.append(head + whole)
         else:
@@ -126,7 +123,7 @@ def table(processes: Sequence[JvmProcess], width: int | None, *, commands: bool 
     return lines
 
 
-def _place_columns(places: Sequence[Container | None], most: int | None) -> Iterator[_Column]:
+def _place_columns(places: Sequence[Container | None], most: int | None) -> Iterator[list[str]]:
     """The columns about containers in which some JVM has a value. ``most``: the largest width of a cell."""
     containers = [place or Container() for place in places]
     for title, cells in (
@@ -136,27 +133,13 @@ def _place_columns(places: Sequence[Container | None], most: int | None) -> Iter
     ):
         if any(cells):
             texts = [_clean(cell) or "-" for cell in cells]
-            yield _Column(title, texts if most is None else [_cut_in_front(cell, most) for cell in texts])
+            yield _column(title, texts if most is None else [_cut_in_front(cell, most) for cell in texts])
 
 
-class _Column:
-    """``cells``: the cells of all JVMs."""
-
-    def __init__(self, title: str, cells: Sequence[str], *, is_right: bool = False) -> None:
-        self.title = title
-        self.cells = cells
-        self.width = max(map(len, [title, *cells]))
-        self._is_right = is_right
-
-    @property
-    def head(self) -> str:
-        return self._padded(self.title)
-
-    def cell(self, at: int) -> str:
-        return self._padded(self.cells[at])
-
-    def _padded(self, text: str) -> str:
-        return f"{text:>{self.width}}" if self._is_right else f"{text:<{self.width}}"
+def _column(title: str, cells: Sequence[str], *, is_right: bool = False) -> list[str]:
+    """The title and the cells of all JVMs, in one width."""
+    width = max(map(len, [title, *cells]))
+    return [f"{cell:>{width}}" if is_right else f"{cell:<{width}}" for cell in (title, *cells)]
 
 
 def _cut_in_front(text: str, room: int) -> str:

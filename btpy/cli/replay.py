@@ -6,21 +6,20 @@ import contextlib
 import heapq
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console, wants_color
 from btpy.cli.destination import OUTPUT_OPTIONS, Destination, destination
 from btpy.cli.exporting import exporting, storing
-from btpy.cli.options import Arguments, Command, Option, number, seconds
+from btpy.cli.options import Arguments, Command, Option, seconds
+from btpy.errors import BtpyError, ProtocolError, UsageError
 from btpy.output import formats
 
 if TYPE_CHECKING:
     from btpy.api.recordings import Recorded, Recording
-    from btpy.api.results import StackTable
-    from btpy.cli.console import Console
     from btpy.cli.played_target import PlayedTarget, PlayTerms
-    from btpy.output.writer import Clock, Writer
+    from btpy.output.writer import Clock
 
 COMMAND = Command(
     name="replay",
@@ -57,9 +56,7 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.api.recordings import Recording
-    from btpy.cli.console import wants_color
     from btpy.cli.played_target import PlayTerms, Span
-    from btpy.errors import BtpyError, ProtocolError
     from btpy.output.writer import Clock
 
     where = destination(arguments, records=False)
@@ -79,19 +76,17 @@ def run(arguments: Arguments, console: Console) -> int:
         stream = stack.enter_context(where.open(console))
         exporter = stack.enter_context(exporting(where.export, console, patient=True))
         store = stack.enter_context(storing(where.data_sets, console))
-        hits, rate = (None if text is None else number(f"--{name}", text) for name, text in _bounds(arguments))
-        of_hosts = any(recording.host is not None for recording in recordings)
         terms = PlayTerms(
             where,
             stream,
             console,
             color=arguments.text("color"),
             span=Span(start, end),
-            hits=hits,
-            rate=rate,
+            hits=arguments.number("hits", None),
+            rate=arguments.number("rate", None),
             exporters=tuple(one for one in (exporter, store) if one is not None),
             several=len(recordings) > 1,
-            of_hosts=of_hosts,
+            of_hosts=any(recording.host is not None for recording in recordings),
         )
         played = _Played(recordings, terms)
         try:
@@ -116,7 +111,6 @@ def _replay_lines(path: Path, arguments: Arguments, where: Destination, console:
     from btpy.api.recordings import Lines, nanos
     from btpy.api.results import MapContent
     from btpy.cli.played_target import Span
-    from btpy.errors import UsageError
     from btpy.output.ndjson import NdjsonWriter
     from btpy.output.writer import Clock, Context
 
@@ -162,12 +156,7 @@ class _Played:
         terms.where.tell(recordings[0].outline, terms.console)
         self._recordings = recordings
         self._parts = [PlayedTarget(recording, recording.host, terms) for recording in recordings]
-        first = self._parts[0].context
-
-        def writer(stacks: StackTable) -> Writer:
-            return terms.writer(replace(first, sites={}, stacks=stacks, pid=None, host=None))
-
-        self._together = FinalMaps(first, writer if terms.several else None)
+        self._together = FinalMaps(self._parts[0].context, terms.writer if terms.several else None)
 
     def items(self) -> Iterator[tuple[int, PlayedTarget, Recorded]]:
         """The items of all parts in the order of their time. Raises ProtocolError."""
@@ -207,13 +196,8 @@ class _Played:
             part.close()
 
 
-def _bounds(arguments: Arguments) -> Iterator[tuple[str, str | None]]:
-    return ((name, arguments.text(name)) for name in ("hits", "rate"))
-
-
 def _require_one_run(paths: Sequence[Path], recordings: Sequence[Recording], where: Destination) -> None:
     """Raises UsageError for recordings that cannot be shown together."""
-    from btpy.errors import UsageError
 
     targets: dict[tuple[str | None, int], Path] = {}
     one_by_one = ["replay them one after the other"]
@@ -233,8 +217,6 @@ def _require_one_run(paths: Sequence[Path], recordings: Sequence[Recording], whe
 def _moment(name: str, text: str | None, clock: Clock) -> int | None:
     """ns since 1970: a time after the start, or a time of day in the zone of this machine. Raises UsageError."""
     from datetime import datetime
-
-    from btpy.errors import UsageError
 
     if text is None:
         return None

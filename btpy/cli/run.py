@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from btpy.cli import run_script
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.overrides import bounded, checked
 from btpy.cli.settings import present, settings_of
 
 if TYPE_CHECKING:
     from btpy.api.attaching import Launching
-    from btpy.cli.console import Console
 
 _SOON = 1.0  # seconds that a JVM may take to end after its shutdown hooks
 
@@ -49,7 +49,7 @@ def run(arguments: Arguments, console: Console) -> int:
         raise arguments.missing("no program to start", ["btpy run FILE.bt -- java -jar app.jar"])
     # The program uses the same terminal.
     settings = settings_of(arguments, files, missing="ignore")._replace(keys=False, in_place=False)
-    present(settings, arguments, console)
+    present(arguments, console)
     source = read_script(arguments, files)
     watching = run_script.watching_of(source, arguments, settings, console)
     program = bounded(checked(lambda: compile_source(source, arguments), console), settings)

@@ -7,16 +7,15 @@ import signal
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 from btpy import interpreter
 from btpy.api import jvms
 from btpy.api.attaching import Connecting, died_of
 from btpy.api.programs import Program
-from btpy.api.results import StackTable
 from btpy.api.session import Limits, PulledSession, attach_pulled
 from btpy.api.stop_condition import StopCondition
+from btpy.cli.console import Console
 from btpy.cli.debugging import Debugging
 from btpy.cli.exporting import all_exports, report_when_due
 from btpy.cli.live import USUAL_INTERVAL, Live, Terms, prints_by_itself
@@ -31,10 +30,9 @@ from btpy.output.stream import ReaderGone, Stream
 if TYPE_CHECKING:
     from btpy.api.attaching import Launching
     from btpy.api.recordings import ChunkWriter
-    from btpy.cli.console import Console
     from btpy.cli.settings import Settings
     from btpy.cli.watching import Watching
-    from btpy.output.writer import Writer
+    from btpy.output.writer import Context, Writer
     from btpy.present.export import Exporter
 
 SWITCH_SECONDS = 0.0002
@@ -53,7 +51,8 @@ Reachable = Union[Connecting, "Launching", PulledSession]
 class RunLoop:
     """``targets``: attaches and launches in progress, or one joined session; ``program`` is None for a joined session,
     which has its own program. If one of several targets fails, the user gets a message and the other targets go on.
-    ``failures``: the errors so far. Only a run on one target has a ``companion`` or is ``watching`` a file.
+    ``failures``: the errors so far. ``has_begun``: whether probes were put into a target. Only a run on one target has
+    a ``companion`` or is ``watching`` a file.
     """
 
     def __init__(
@@ -85,20 +84,10 @@ class RunLoop:
         self._exporters: tuple[Exporter, ...] = ()
         self._exit_code = 0
         self._gone_count = 0
-        self._has_begun = False
+        self.has_begun = False
         self._stream: Stream
         self._signals: Signals
         self._together: MergedMaps
-
-    @staticmethod
-    def joined(session: PulledSession, settings: Settings, console: Console) -> RunLoop:
-        """The loop for a joined session."""
-        return RunLoop(None, [session], settings, console)
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether probes were put into a target."""
-        return self._has_begun
 
     def run(self) -> int:
         """The exit code. Raises BtpyError, also LeftBehind; KeyboardInterrupt at the second Ctrl-C."""
@@ -136,7 +125,9 @@ class RunLoop:
             return contextlib.nullcontext()
         from btpy.api.recordings import ChunkWriter
 
-        path = self._destination.record if self._alone else recording_of(self._destination.record, pid)
+        path = self._destination.record
+        if not self._alone:
+            path = path.with_name(f"{path.stem}-{pid}{path.suffix}")
         return ChunkWriter.create(path, compress=self._destination.compress)
 
     def _begin(self, target: Reachable, sessions: contextlib.ExitStack) -> None:
@@ -146,7 +137,8 @@ class RunLoop:
             session = target if isinstance(target, PulledSession) else self._attached(target)
             if not self._alone:
                 console = console.of(str(session.target.pid))
-            console.detail(f"attached in {(time.monotonic() - start) * 1000:.0f} ms{_way(target)}")
+            way = f" {target.way}" if isinstance(target, Connecting) else ""
+            console.detail(f"attached in {(time.monotonic() - start) * 1000:.0f} ms{way}")
             traced = TargetRun(
                 session,
                 self._settings,
@@ -162,7 +154,7 @@ class RunLoop:
             if self._debugging is not None and session.deployment is not None:
                 self._debugging.deployed(session.deployment)
             self._running.append(traced)
-            self._has_begun = True
+            self.has_begun = True
         except OutputError:
             raise
         except BtpyError as error:
@@ -279,8 +271,7 @@ class RunLoop:
         )
         return Live(self._running, self._together, self._stream, self._console, self._signals, terms)
 
-    def _writer_of_all(self, stacks: StackTable) -> Writer:
-        context = replace(self._running[0].context, sites={}, stacks=stacks, pid=None)
+    def _writer_of_all(self, context: Context) -> Writer:
         return self._destination.writer(self._stream, context, self._console, self._settings.color)
 
     def _leave(self, one: TargetRun, reason: str) -> None:
@@ -362,15 +353,6 @@ class RunLoop:
         if self._gone_count:
             self._console.say(f"{self._gone_count} of {counted(of, 'JVM')} ended meanwhile")
         return self._exit_code
-
-
-def _way(target: Reachable) -> str:
-    return f" {target.way}" if isinstance(target, Connecting) else ""
-
-
-def recording_of(path: Path, pid: int) -> Path:
-    """The file for the recording of one of several targets: ``run-4711.btz``."""
-    return path.with_name(f"{path.stem}-{pid}{path.suffix}")
 
 
 class LostInTheEnd(TargetGone):

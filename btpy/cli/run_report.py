@@ -12,14 +12,14 @@ from btpy.api.listings import RefusalReason
 from btpy.api.preview import expected_range
 from btpy.api.programs import Program, filled_maps
 from btpy.api.results import ProbeAccount
-from btpy.api.session import BaseSession, Deployment
+from btpy.api.session import BaseSession, Deployment, Receipt
+from btpy.cli.console import Console
 from btpy.model.attachments import EndAttachment, TimerAttachment
 from btpy.model.diagnostics import Diagnostic, Severity
 from btpy.output.quantities import counted, grouped
 from btpy.output.writer import ProbeReport
 from btpy.present.presenter import Presenter
 from btpy.present.report import (
-    Restoration,
     Summary,
     banner,
     refusal_reasons,
@@ -31,7 +31,6 @@ from btpy.present.report import (
 from btpy.present.report import accounts as account_lines
 
 if TYPE_CHECKING:
-    from btpy.cli.console import Console
     from btpy.cli.settings import Settings
 
 _UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
@@ -157,14 +156,14 @@ class RunReport:
     def reports(self) -> tuple[ProbeReport, ...]:
         return self._presenter.reports(self.accounts, list(self._session.context.sites.values()))
 
-    def summarize(self, restoration: Restoration | None, stays: str = "") -> None:
-        """Show the end of the run. ``restoration``: None means the target could not report its restoration. ``stays``:
+    def summarize(self, receipt: Receipt | None, stays: str = "") -> None:
+        """Show the end of the run. ``receipt``: None means the target could not report its restoration. ``stays``:
         a text about a session that continues.
         """
         console, presenter, program = self._console, self._presenter, self._program
         presenter.show_remaining_errors()
         reports = self.reports
-        if restoration is not None:
+        if receipt is not None:
             for line in unaccounted(reports):
                 console.warning(line)
         if console.verbosity < 0:
@@ -178,11 +177,11 @@ class RunReport:
         several = len(accounted) > 1 and self._drawing is None  # the user has not written the probes of a drawing
         for line in account_lines(accounted, all_=several or console.verbosity > 0):
             console.say(line)
-        exited = restoration is None and presenter.exiting
-        alive = restoration is None and not exited and jvms.is_alive(self._session.target.process)
+        exited = receipt is None and presenter.exiting
+        alive = receipt is None and not exited and jvms.is_alive(self._session.target.process)
         summary = Summary(
             reports,
-            restoration,
+            receipt,
             time.monotonic() - self._started,
             presenter.maps_full,
             presenter.maps_evicted,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from btpy import timeline
 from btpy.cli.canary_options import CANARY_OPTIONS
+from btpy.cli.console import Console
 from btpy.cli.destination import OUTPUT_OPTIONS, PROMETHEUS_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.overrides import bounded, checked
@@ -20,17 +21,17 @@ from btpy.cli.settings import (
     RATE,
     Settings,
     attach_method,
+    begin_attach,
     present,
     settings_of,
 )
 from btpy.cli.timeline import TIMELINE, recorded
 from btpy.cli.unattended import KEEP, NAME, TTL, UNATTENDED
-from btpy.errors import BtpyError, UsageError
+from btpy.errors import BtpyError, NothingMatched, ScriptError, UsageError
 
 if TYPE_CHECKING:
     from btpy.api.jvms import JvmProcess
     from btpy.api.programs import Program
-    from btpy.cli.console import Console
     from btpy.cli.target_run import Companion
     from btpy.cli.watching import Watching
     from btpy.model.source import Source
@@ -182,7 +183,7 @@ def _run(arguments: Arguments, console: Console) -> int:
 
     with timeline.step("load the language, read the flags"):
         settings = settings_of(arguments, arguments.positionals[1:])
-        present(settings, arguments, console)
+        present(arguments, console)
     with timeline.step("read the script"):
         source = read_script(arguments, arguments.positionals[1:])
     if arguments.switch("check"):
@@ -273,14 +274,11 @@ def _list(source: Source, process: JvmProcess, arguments: Arguments, settings: S
 
 def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settings, console: Console) -> int:
     """Does everything that a run does before it changes the target. Raises BtpyError."""
-    from btpy.api.attaching import prepare
     from btpy.api.scripts import missing_now
-    from btpy.cli.plan import print_plan
-    from btpy.errors import NothingMatched, ScriptError
+    from btpy.cli.plan import plan_lines
+    from btpy.cli.printing import print_lines
 
-    if process.obstacle is not None:
-        raise process.obstacle
-    prepare(process, settings.attach)
+    begin_attach(process, settings.attach)
     program = bounded(checked(compile_, console), settings)
     from btpy.api.session import attach_pulled  # while the process that attaches starts
 
@@ -288,7 +286,7 @@ def _plan(compile_: Callable[[], Program], process: JvmProcess, settings: Settin
         matching = session.scripts.match(program)
     if matching.problems:
         raise ScriptError(matching.problems)
-    print_plan(program, matching)
+    print_lines(plan_lines(program, matching))
     if missing := missing_now(program, matching):
         raise NothingMatched(tuple(missing))
     console.say(f"btpy: nothing was touched in {process.short_main} ({process.pid})")
@@ -304,11 +302,7 @@ def trace(
     watching: Watching | None = None,
 ) -> int:
     """The exit code. ``compile_`` runs while the process that attaches starts. Raises BtpyError."""
-    from btpy.api.attaching import prepare
-
-    if process.obstacle is not None:
-        raise process.obstacle
-    prepare(process, settings.attach)
+    begin_attach(process, settings.attach)
     program = bounded(checked(compile_, console), settings)
     settings.destination.check(program, console)
     from btpy.api.attaching import Connecting

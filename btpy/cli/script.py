@@ -31,16 +31,13 @@ def read_source(path: str | None, texts: Sequence[str], search: Libraries | None
 
     if path is None:
         return Source(COMMAND_LINE, "\n".join(texts))
-    library = None
     if search is not None and path != "-" and not is_path(path):
-        library = _library(path, search)
-        path = str(library)
+        library, text = _library(path, search)
+        return Source(str(library), text, path=library)
     name = STANDARD_INPUT if path == "-" else path
     try:
         if path == "-":
             text = read_text(sys.stdin.buffer)
-        elif library is not None and search is not None:
-            text = _text(library, search)
         else:
             with open(path, "rb") if search is None else files.open_trusted(path, named=True) as file:
                 text = read_text(file)
@@ -71,16 +68,6 @@ def _instead_of_directory(path: str) -> list[str]:
     return [f"name one of its scripts: {', '.join(map(str, scripts))}, …"] if scripts else []
 
 
-def _text(library: Path, search: Libraries) -> str:
-    """Raises UsageError."""
-    from btpy.api.libraries import LibraryError
-
-    try:
-        return search.read(library)
-    except LibraryError as error:
-        raise UsageError(str(error), help=error.help) from None
-
-
 def is_path(text: str) -> bool:
     """Whether a word of the command line is the path of a script: it has a slash, or the ending of a script. Any other
     word is the name of a library, even if a file has this name, because another user may have put it into the working
@@ -89,12 +76,13 @@ def is_path(text: str) -> bool:
     return "/" in text or text.endswith(".bt")
 
 
-def _library(name: str, search: Libraries) -> Path:
-    """The file of the library of that name. Raises UsageError."""
+def _library(name: str, search: Libraries) -> tuple[Path, str]:
+    """The file of the library of that name, and its text. Raises UsageError."""
     from btpy.api.libraries import LibraryError, NoLibrary
 
     try:
-        return search.named(name)
+        path = search.named(name)
+        return path, search.read(path)
     except NoLibrary as error:
         if os.path.exists(name):
             raise UsageError(

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command
-
-if TYPE_CHECKING:
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="send",

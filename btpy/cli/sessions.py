@@ -6,11 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option
+from btpy.cli.printing import print_lines
 
 if TYPE_CHECKING:
     from btpy.api.unattended import Listed
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="sessions",
@@ -31,7 +32,6 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     from btpy.api.jvms import find
-    from btpy.output.stream import Stream
 
     process = find(arguments.positionals[0])
     sessions: Sequence[Listed] = ()
@@ -39,14 +39,14 @@ def run(arguments: Arguments, console: Console) -> int:
         from btpy.api.unattended import listed
 
         sessions = listed(process)
-    stream = Stream.stdout(ascii_only=not console.unicode)
+    lines: list[str] = []
     if arguments.switch("json"):
-        stream.write("".join(json.dumps(_members(session)) + "\n" for session in sessions))
+        lines = [json.dumps(_members(session)) for session in sessions]
     elif sessions:
-        stream.write("".join(line + "\n" for line in _table(sessions)))
+        lines = _table(sessions)
     else:
         console.say(f"{process.short_main} ({process.pid}) has no sessions")
-    stream.flush()
+    print_lines(lines, ascii_only=not console.unicode)
     return 0
 
 

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from btpy.cli.console import Console, wants_color
 from btpy.cli.debugging import stages_of
 from btpy.cli.destination import Destination, destination, exposition_of
-from btpy.cli.options import Arguments, Option, number, seconds, share
+from btpy.cli.options import Arguments, Option, number
 from btpy.cli.permissions import permissions
 from btpy.cli.unattended import Stay, stay_of
 from btpy.errors import UsageError
 from btpy.model.attach_method import AttachMethod
 
 if TYPE_CHECKING:
-    from btpy.cli.console import Console
+    from btpy.api.jvms import JvmProcess
 
 LIMIT_OPTIONS = (
     Option(("--for",), "end after this time", "30s"),
@@ -30,11 +31,14 @@ ATTACH = Option(
     choices=("direct", "jpype"),
 )
 ATTACH_VARIABLE = "BTPY_ATTACH"
+STYLE_OPTIONS = (
+    Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
+    Option(("--no-unicode",), "write ASCII only"),
+)
 CONSOLE_OPTIONS = (
     Option(("-q", "--quiet"), "no banner and no summary; at the prompt: no greeting, no echo of --repl-script"),
     Option(("-v", "--verbose"), "print more details; twice: even more"),
-    Option(("--color",), "auto (default), always or never", "WHEN", choices=("auto", "always", "never")),
-    Option(("--no-unicode",), "write ASCII only"),
+    *STYLE_OPTIONS,
 )
 
 ONE_LINER_HITS = 100
@@ -71,13 +75,11 @@ class Settings(NamedTuple):
     attach: AttachMethod = AttachMethod.DIRECT
 
 
-def present(settings: Settings, arguments: Arguments, console: Console) -> None:
-    """Sets the verbosity and the style of the console from the flags."""
-    from btpy.cli.console import wants_color
-
+def present(arguments: Arguments, console: Console) -> None:
+    """Sets the verbosity and the style of the console from CONSOLE_OPTIONS."""
     console.verbosity = -1 if arguments.switch("quiet") else arguments.count("verbose")
     console.unicode = console.unicode and not arguments.switch("no_unicode")
-    console.color = wants_color(settings.color, 2)
+    console.color = wants_color(arguments.text("color"), 2)
 
 
 def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | None = None) -> Settings:
@@ -90,12 +92,9 @@ def settings_of(arguments: Arguments, files: Sequence[str], *, missing: str | No
 
 def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | None = None) -> Settings:
     """The values of the flags for a run of any kind; ``name``: the default name of a session. Raises UsageError."""
-    budget = arguments.text("budget")
     text = arguments.text("missing")
     if text not in (None, "ignore") and arguments.switch("pending"):
         raise UsageError(f"--pending and --missing={text} contradict each other")
-    interval = arguments.text("interval")
-    methods, classes = arguments.text("max_methods"), arguments.text("max_classes")
     permissions(arguments)  # report errors before searching for a JVM
     settings = shown_settings(arguments)
     return limited(settings, arguments, one_liner=one_liner and not settings.destination.silent)._replace(
@@ -104,10 +103,10 @@ def flags(arguments: Arguments, name: str, *, one_liner: bool, missing: str | No
         until=arguments.text("until"),
         sample=arguments.text("sample"),
         debug=stages_of(arguments.text("debug")),
-        max_methods=None if methods is None else number("--max-methods", methods),
-        max_classes=None if classes is None else number("--max-classes", classes),
-        interval=None if interval is None else 0.0 if interval == "0" else seconds("--interval", interval),
-        budget=None if budget is None else share("--budget", budget),
+        max_methods=arguments.number("max_methods", None),
+        max_classes=arguments.number("max_classes", None),
+        interval=0.0 if arguments.text("interval") == "0" else arguments.seconds("interval", None),
+        budget=arguments.share("budget", None),
         attach=attach_method(arguments),
     )
 
@@ -122,27 +121,30 @@ def attach_method(arguments: Arguments) -> AttachMethod:
     return AttachMethod(default)
 
 
+def begin_attach(process: JvmProcess, method: AttachMethod) -> None:
+    """Starts the process that attaches to a JVM, while the caller goes on. Raises AttachError if btpy cannot trace the
+    JVM.
+    """
+    from btpy.api.attaching import prepare
+
+    if process.obstacle is not None:
+        raise process.obstacle
+    prepare(process, method)
+
+
 def shown_settings(arguments: Arguments) -> Settings:
     """The values of OUTPUT_OPTIONS, RECORD_OPTIONS, RATE and CONSOLE_OPTIONS. Raises UsageError."""
-    rate = arguments.text("rate")
     return Settings(
         destination=destination(arguments)._replace(exposition=exposition_of(arguments)),
         color=arguments.text("color"),
-        rate=None if rate is None else number("--rate", rate),
+        rate=arguments.number("rate", None),
     )
 
 
 def limited(settings: Settings, arguments: Arguments, *, one_liner: bool = False) -> Settings:
     """Adds the values of LIMIT_OPTIONS. Raises UsageError."""
-    limit, hits = arguments.text("for"), arguments.text("hits")
     return settings._replace(
-        limit=None if limit is None else seconds("--for", limit),
-        hits=_hits(hits, one_liner=one_liner),
-        hits_by_default=hits is None,
+        limit=arguments.seconds("for", None),
+        hits=arguments.number("hits", ONE_LINER_HITS if one_liner else 0) or None,
+        hits_by_default=arguments.text("hits") is None,
     )
-
-
-def _hits(text: str | None, *, one_liner: bool) -> int | None:
-    if text is None:
-        return ONE_LINER_HITS if one_liner else None
-    return number("--hits", text) or None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from btpy.cli.measuring import chosen, measured
-from btpy.cli.options import Arguments, Command, Option, number, seconds, share
+from btpy.cli import measuring
+from btpy.cli.console import Console
+from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.settings import ATTACH
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
     from btpy.api.session import Session
     from btpy.api.slow.collect import Report, Wanted
-    from btpy.cli.console import Console
-    from btpy.errors import TargetGone
 
 _DEFAULT_OVER = 0.2
 _DEFAULT_TOP = 10
@@ -82,35 +81,38 @@ COMMAND = Command(
 
 def run(arguments: Arguments, console: Console) -> int:
     selection = _wanted(arguments)
-    limit, budget = arguments.text("for"), arguments.text("budget")
-    duration = None if limit is None else seconds("--for", limit)
-    allowed = None if budget is None else share("--budget", budget)
+    duration, budget = arguments.seconds("for", None), arguments.share("budget", None)
     console.verbosity = -1 if arguments.switch("quiet") else 0
     console.unicode = console.unicode and not arguments.switch("no_unicode")
-    report, loss = _watched(arguments, selection, duration, allowed, console)
-    from btpy.output.stream import Stream
+    process = measuring.chosen(arguments)
+    from btpy.api.slow.collect import watch  # while the Java that attaches is starting
+    from btpy.api.triage.collect import processors
 
-    lines = _lines(report, selection, arguments.text("format") or "text", console.unicode)
-    stream = Stream.stdout(ascii_only=not console.unicode)
-    stream.write("".join(f"{line}\n" for line in lines))
-    stream.flush()
-    if loss is not None:
-        raise loss
-    return 0
+    def begun() -> None:
+        end = "Ctrl-C ends it" if duration is None else f"for {duration:g} s; Ctrl-C ends it earlier"
+        console.say(f"btpy: following the requests of {process.short_main} ({process.pid}), {end}")
+
+    def measure(session: Session, is_stopped: Callable[[], bool]) -> Report:
+        return watch(session, selection, duration, is_stopped=is_stopped, begun=begun)
+
+    def lines(result: Report) -> Iterator[str]:
+        return _lines(result, selection, arguments.text("format") or "text", console.unicode)
+
+    share_of_core = _BUDGET * processors(process) if budget is None else budget
+    return measuring.run(process, arguments, share_of_core, measure, lines, console, allow=arguments.texts("allow"))
 
 
 def _wanted(arguments: Arguments) -> Wanted:
     """Raises UsageError."""
     from btpy.api.slow.collect import Wanted
 
-    text, least, top = arguments.text("over"), arguments.text("least"), arguments.text("top")
-    over = round((_DEFAULT_OVER if text is None else seconds("--over", text)) * 1e9)
+    over, least = round(arguments.seconds("over", _DEFAULT_OVER) * 1e9), arguments.seconds("least", None)
     shortest, longest = _LEAST_NANOS
     by_default = min(max(over // _SHARE_OF_REQUEST, shortest), longest)
     return Wanted(
         over=over,
-        least=by_default if least is None else round(seconds("--least", least) * 1e9),
-        top=_DEFAULT_TOP if top is None else max(number("--top", top), 1),
+        least=by_default if least is None else round(least * 1e9),
+        top=max(arguments.number("top", _DEFAULT_TOP), 1),
         of=tuple(arguments.texts("of")),
         monitors=arguments.text("monitors") or "",
     )
@@ -130,22 +132,3 @@ def _lines(report: Report, selection: Wanted, format_: str, unicode: bool) -> It
             return slow_report.ndjson(report)
         case _:
             return slow_report.text(report, selection, unicode)
-
-
-def _watched(
-    arguments: Arguments, selection: Wanted, duration: float | None, budget: float | None, console: Console
-) -> tuple[Report, TargetGone | None]:
-    """The report, and the error if the JVM has ended meanwhile. Raises AttachError, and BtpyError of the scripts."""
-    process = chosen(arguments)
-    from btpy.api.slow.collect import watch  # while the Java that attaches is starting
-    from btpy.api.triage.collect import processors
-
-    def begun() -> None:
-        end = "Ctrl-C ends it" if duration is None else f"for {duration:g} s; Ctrl-C ends it earlier"
-        console.say(f"btpy: following the requests of {process.short_main} ({process.pid}), {end}")
-
-    def measure(session: Session, is_stopped: Callable[[], bool]) -> Report:
-        return watch(session, selection, duration, is_stopped=is_stopped, begun=begun)
-
-    share_of_core = _BUDGET * processors(process) if budget is None else budget
-    return measured(process, arguments, share_of_core, measure, console, allow=arguments.texts("allow"))

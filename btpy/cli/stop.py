@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.cli.destination import OUTPUT_OPTIONS, PROMETHEUS_OPTIONS, RECORD_OPTIONS
 from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.settings import CONSOLE_OPTIONS, RATE, present, shown_settings
 
 if TYPE_CHECKING:
     from btpy.api.jvms import JvmProcess
-    from btpy.cli.console import Console
     from btpy.cli.settings import Settings
 
 COMMAND = Command(
@@ -47,7 +47,7 @@ def run(arguments: Arguments, console: Console) -> int:
             "no session given", help=["btpy stop PID SESSION, or btpy stop PID --all", "btpy sessions PID"]
         )
     settings = shown_settings(arguments)._replace(ends=True)
-    present(settings, arguments, console)
+    present(arguments, console)
     process = find(arguments.positionals[0])
     wanted_ones = _all(process) if everything else [arguments.positionals[1]]
     if not wanted_ones:
@@ -77,7 +77,7 @@ def _stop(process: JvmProcess, name: str, settings: Settings, console: Console) 
     except unattended.Unreadable as unreadable:
         console.warning(f"{unreadable}: its results are lost")
     else:
-        return RunLoop.joined(session, settings, console).run()
+        return RunLoop(None, [session], settings, console).run()
     receipt = unattended.discard(process, name)
     console.say(f"classes restored {receipt.restored}/{receipt.woven - receipt.unloaded}")
     receipt.require_clean(process.pid)

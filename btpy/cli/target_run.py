@@ -25,6 +25,7 @@ from btpy.api.results import (
     tally,
 )
 from btpy.api.session import Deployment, PulledSession, Receipt
+from btpy.cli.console import Console
 from btpy.cli.progress import reported
 from btpy.cli.run_report import Drawing, RunReport
 from btpy.errors import BudgetExceeded, NotAnswered, OutputError, TargetGone
@@ -34,13 +35,9 @@ from btpy.model.templates import TemplateKind
 from btpy.output.quantities import counted, duration
 from btpy.output.writer import Attached, Context, Writer
 from btpy.present.presenter import Presenter, why_over
-from btpy.present.report import (
-    Restoration,
-)
 
 if TYPE_CHECKING:
     from btpy.api.recordings import ChunkWriter, Recorder
-    from btpy.cli.console import Console
     from btpy.cli.settings import Settings
     from btpy.cli.signals import Signals
     from btpy.cli.unattended import Stay
@@ -145,10 +142,6 @@ class TargetRun:
             self._recorder = self._record(file)
             self._recorder.attached(attached.probes, attached.methods, attached.classes)
         writer.attached(attached)
-
-    @property
-    def pid(self) -> int:
-        return self.session.target.pid
 
     @property
     def _deployment(self) -> Deployment:
@@ -335,13 +328,12 @@ class TargetRun:
         self.showing.note_full(contents)
         if receipt.messages_dropped:
             self.console.warning(f"{receipt.messages_dropped} reports of the agent were dropped: they came too fast")
-        restoration = Restoration.of(receipt)
-        self._end_export(reason, contents, restoration)
-        self._end_recording(reason, receipt.accounts, (restoration.woven, restoration.restored, restoration.unloaded))
-        self.showing.end(reason, self._report.reports, restoration)
+        self._end_export(reason, contents, receipt)
+        self._end_recording(reason, receipt.accounts, (receipt.woven, receipt.restored, receipt.unloaded))
+        self.showing.end(reason, self._report.reports, receipt)
         self._stream.flush()
         self._close_writer()
-        self._report.summarize(None if self.showing.exiting else restoration)
+        self._report.summarize(None if self.showing.exiting else receipt)
         return contents
 
     def stay(self, stay: Stay) -> list[MapContent]:
@@ -421,21 +413,19 @@ class TargetRun:
         self,
         reason: str,
         contents: Iterable[MapContent],
-        restoration: Restoration | None,
+        receipt: Receipt | None,
         *,
         latest: Collection[MapContent] = (),
     ) -> None:
         exports, self._exports = self._exports, []
         contents = list(contents)
         for export in exports:
-            export.end(reason, contents, self._report.reports, restoration, latest=latest)
+            export.end(reason, contents, self._report.reports, receipt, latest=latest)
 
-    def _end_recording(
-        self, reason: str, accounts: Sequence[ProbeAccount], restoration: tuple[int, int, int] | None
-    ) -> None:
+    def _end_recording(self, reason: str, accounts: Sequence[ProbeAccount], left: tuple[int, int, int] | None) -> None:
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
-            recorder.ended(reason, accounts, left=restoration)
+            recorder.ended(reason, accounts, left=left)
 
     def _final_maps(self) -> list[MapContent]:
         answers = self.session.maps.answers()

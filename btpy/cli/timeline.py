@@ -9,14 +9,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from btpy import timeline
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Option
 from btpy.timeline import FIRST_EVENT, Step, Timeline
-
-if TYPE_CHECKING:
-    from btpy.cli.console import Console
 
 TIMELINE = Option(
     ("--timeline",), "write the steps of btpy and how long each takes, for Perfetto; with -v also print them", "FILE"

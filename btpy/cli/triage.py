@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from btpy.cli.measuring import chosen, measured
-from btpy.cli.options import Arguments, Command, Option, number, seconds, share
+from btpy.cli import measuring
+from btpy.cli.console import Console
+from btpy.cli.options import Arguments, Command, Option
 from btpy.cli.settings import ATTACH
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from btpy.api.triage.collect import Looks
     from btpy.api.triage.findings import Finding
     from btpy.api.triage.report import Report, TimeSpent
-    from btpy.cli.console import Console
-    from btpy.errors import TargetGone
 
 _DEFAULT_SECONDS = 20.0
 _DEFAULT_FINDINGS = 3
@@ -54,31 +53,13 @@ COMMAND = Command(
 
 
 def run(arguments: Arguments, console: Console) -> int:
-    limit, top, budget = arguments.text("for"), arguments.text("top"), arguments.text("budget")
-    duration = _DEFAULT_SECONDS if limit is None else seconds("--for", limit)
-    shown = _DEFAULT_FINDINGS if top is None else number("--top", top)
-    allowed = None if budget is None else share("--budget", budget)
-    console.verbosity = -1 if arguments.switch("quiet") else 0
-    console.unicode = console.unicode and not arguments.switch("no_unicode")
-    report, loss = _examined(arguments, duration, allowed, console)
-    text = _json(report) if arguments.switch("json") else "\n".join(lines(report, shown))
-    from btpy.output.stream import Stream
-
-    stream = Stream.stdout(ascii_only=not console.unicode)
-    stream.write(text + "\n")
-    stream.flush()
-    if loss is not None:
-        raise loss
-    return 0
-
-
-def _examined(
-    arguments: Arguments, duration: float, budget: float | None, console: Console
-) -> tuple[Report, TargetGone | None]:
-    """The report, and the error if the JVM has ended meanwhile. Raises AttachError, and TargetGone without a report."""
     import os
 
-    process = chosen(arguments)
+    duration, shown = arguments.seconds("for", _DEFAULT_SECONDS), arguments.number("top", _DEFAULT_FINDINGS)
+    budget = arguments.share("budget", None)
+    console.verbosity = -1 if arguments.switch("quiet") else 0
+    console.unicode = console.unicode and not arguments.switch("no_unicode")
+    process = measuring.chosen(arguments)
     from btpy.api.libraries import Libraries  # while the Java that attaches is starting
     from btpy.api.triage.collect import budget_of, examine
 
@@ -94,7 +75,15 @@ def _examined(
         return examine(session, Libraries.of(os.environ, []), duration, is_stopped=is_stopped, begun=begun)
 
     share_of_core = budget_of(process) if budget is None else budget
-    return measured(process, arguments, share_of_core, measure, console)
+    as_json = arguments.switch("json")
+    return measuring.run(
+        process,
+        arguments,
+        share_of_core,
+        measure,
+        lambda result: [_json(result)] if as_json else lines(result, shown),
+        console,
+    )
 
 
 _WIDTH = 23

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from btpy.cli.options import Arguments, Option, seconds
+from btpy.cli.options import Arguments, Option
 from btpy.errors import UsageError
 
 DEFAULT_TTL = 3600.0
@@ -48,8 +48,7 @@ def stay_of(arguments: Arguments, script: str) -> Stay | None:
 
 def ttl_of(arguments: Arguments) -> float:
     """Seconds. Raises UsageError."""
-    text = arguments.text("ttl")
-    ttl = DEFAULT_TTL if text is None else seconds("--ttl", text)
+    ttl, text = arguments.seconds("ttl", DEFAULT_TTL), arguments.text("ttl")
     if ttl > LONGEST_TTL:
         raise UsageError(f"--ttl {text} is longer than 24h", help=["btpy attach gives a session a new time: --ttl 24h"])
     return ttl

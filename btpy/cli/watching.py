@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from btpy.cli.console import Console
 from btpy.errors import BtpyError, ProtocolError, TargetGone, UsageError
 from btpy.output.formats import GROWING
 from btpy.output.quantities import counted
@@ -17,7 +18,6 @@ from btpy.output.quantities import counted
 if TYPE_CHECKING:
     from btpy.api.probes import Probe
     from btpy.api.programs import Program
-    from btpy.cli.console import Console
     from btpy.cli.destination import Destination
     from btpy.cli.target_run import TargetRun
 

@@ -10,14 +10,15 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from btpy.cli.console import Console
 from btpy.cli.options import SCRIPT_OPTIONS, TEXT, Arguments, Command, Option
 from btpy.cli.permissions import ALLOW, FRAMEWORKS, NO_REDACT, SECRET, WITH, permissions
+from btpy.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from btpy.api.listings import Refusal
     from btpy.api.offline import Classes, MethodFilter, OfflineClass
     from btpy.api.woven_jar import SourceJar
-    from btpy.cli.console import Console
     from btpy.model.diagnostics import Diagnostic
 
 COMMAND = Command(
@@ -109,7 +110,10 @@ def run(arguments: Arguments, console: Console) -> int:
 
     def report_on(offline: OfflineClass) -> _Report:
         """Runs in the process that weaves the class."""
-        lines = _json_lines(offline, names) if as_json else _text_lines(offline, names, filters)
+        if as_json:
+            lines = [json.dumps(_members(offline, names), ensure_ascii=False)]
+        else:
+            lines = _text_lines(offline, names, filters)
         files = () if output is None else tuple(_files(offline))
         return _report(offline, "".join(line + "\n" for line in lines), files)
 
@@ -138,7 +142,6 @@ def run(arguments: Arguments, console: Console) -> int:
 
 def _classes(arguments: Arguments) -> Classes:
     from btpy.api.offline import class_path, jdk
-    from btpy.errors import UsageError
 
     paths, home = arguments.text("cp"), arguments.text("jdk")
     if (paths is None) == (home is None):
@@ -159,10 +162,6 @@ def _report(offline: OfflineClass, text: str, files: tuple[tuple[str, bytes], ..
         offline.problems,
         files,
     )
-
-
-def _json_lines(class_: OfflineClass, names: dict[int, str]) -> list[str]:
-    return [json.dumps(_members(class_, names), ensure_ascii=False)]
 
 
 def _text_lines(class_: OfflineClass, names: dict[int, str], filters: Sequence[MethodFilter]) -> list[str]:
@@ -283,7 +282,6 @@ def _warn_of_jar(jar: SourceJar, path: Path, output: Path, console: Console) -> 
 @contextmanager
 def _writing(output: Path, console: Console) -> Iterator[Write]:
     """Raises OutputError."""
-    from btpy.errors import OutputError
 
     try:
         with _into_jar(output) if output.suffix == ".jar" else _into_directory(output, console) as write:
@@ -297,7 +295,6 @@ def _writing(output: Path, console: Console) -> Iterator[Write]:
 
 @contextmanager
 def _into_directory(directory: Path, console: Console) -> Iterator[Write]:
-    from btpy.errors import OutputError
     from btpy.files import create_below, open_path
 
     count = 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice, pairwise
 
 from btpy.completion.members import Field, Members, targets, type_named
@@ -320,8 +321,11 @@ def _aggregations(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> I
 
 def _annotations(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     for rule in ANNOTATIONS.values():
-        arguments = f"({', '.join(rule.arguments)})" if rule.arguments else ""
-        yield _Row(f"@{rule.name}" + ("(" if rule.arguments else ""), f"@{rule.name}{arguments}", rule.doc)
+        yield _with_arguments(f"@{rule.name}", rule.arguments, rule.doc)
+
+
+def _with_arguments(name: str, arguments: Sequence[str], doc: str) -> _Row:
+    return _Row(f"{name}(", f"{name}({', '.join(arguments)})", doc) if arguments else _row(name, doc)
 
 
 def _arguments(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
@@ -334,19 +338,12 @@ def _arguments(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iter
     elif location is not None:
         for name in (*location.arguments, *(("when",) if location.after is not None else ())):
             yield _Row(f"{name}=", name, f"of {callee}")
-    else:
-        synopsis = _synopsis(callee)
+    elif callable_ := FUNCTIONS.get(callee) or AGGREGATIONS.get(callee):
+        synopsis = callable_.synopsis
         names = (part.rpartition("(")[2].partition("=")[0].strip() for part in synopsis.split(",") if "=" in part)
         for name in dict.fromkeys(names):
             if name.isidentifier() and name != "name":
                 yield _Row(f"{name}=", name, f"of {synopsis}")
-
-
-def _synopsis(callee: str) -> str:
-    function, aggregation = FUNCTIONS.get(callee), AGGREGATIONS.get(callee)
-    if function is not None:
-        return function.synopsis
-    return aggregation.synopsis if aggregation is not None else ""
 
 
 _ABOUT_ARGUMENT = {
@@ -365,18 +362,13 @@ def _points(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterato
     for name in POINTS:
         location = LOCATIONS.get(location_of_point(name))
         if location is not None:
-            arguments = f"({', '.join(location.arguments)})" if location.arguments else ""
-            yield _Row(f"@{name}" + ("(" if arguments else ""), f"@{name}{arguments}", location.doc)
+            yield _with_arguments(f"@{name}", location.arguments, location.doc)
 
 
 def _locations(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
     for location in LOCATIONS.values():
-        arguments = f"({', '.join(location.arguments)})" if location.arguments else ""
-        yield _Row(
-            location.name + ("(" if arguments and location.name != "THROW" else ""),
-            location.name + arguments,
-            location.doc,
-        )
+        row = _with_arguments(location.name, location.arguments, location.doc)
+        yield replace(row, text="THROW") if location.name == "THROW" else row
 
 
 def _settings(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
@@ -417,20 +409,8 @@ def _choices(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterat
     yield from map(_row, suggestion.of.split())
 
 
-def _maps(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
-    yield from _words(metadata.maps)
-
-
-def _libraries(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
-    yield from _words(metadata.libraries)
-
-
 def _words(words: Iterable[Word]) -> Iterator[_Row]:
     return (_row(word.text, word.about) for word in words)
-
-
-def _commands(suggestion: Suggestion, scene: Scene, metadata: Metadata) -> Iterator[_Row]:
-    yield from _words(metadata.commands)
 
 
 def _of_place(suggestion: Suggestion, metadata: Metadata) -> Suggestion:
@@ -446,7 +426,7 @@ def _command_arguments(suggestion: Suggestion, scene: Scene, metadata: Metadata)
     yield from _words(() if isinstance(argument_kind, Wanted) else argument_kind)
 
 
-_ROWS = {
+_ROWS: dict[Wanted, Callable[[Suggestion, Scene, Metadata], Iterator[_Row]]] = {
     Wanted.CLASS: _classes,
     Wanted.METHOD: _methods,
     Wanted.MEMBER_FIELD: _fields_of_class,
@@ -460,11 +440,11 @@ _ROWS = {
     Wanted.NAME: _names,
     Wanted.STATEMENT: _statements,
     Wanted.AGGREGATION: _aggregations,
-    Wanted.MAP: _maps,
+    Wanted.MAP: lambda _, __, metadata: _words(metadata.maps),
     Wanted.KEYWORD: _keywords,
-    Wanted.LIBRARY: _libraries,
+    Wanted.LIBRARY: lambda _, __, metadata: _words(metadata.libraries),
     Wanted.SETTING: _settings,
-    Wanted.COMMAND: _commands,
+    Wanted.COMMAND: lambda _, __, metadata: _words(metadata.commands),
     Wanted.COMMAND_ARGUMENT: _command_arguments,
     Wanted.CHOICE: _choices,
 }

@@ -66,9 +66,6 @@ class ClassIndex:
     def __contains__(self, name: str) -> bool:
         return name in self._types
 
-    def get(self, name: str) -> LoadedType | None:
-        return self._types.get(name)
-
     @property
     def types(self) -> Iterable[LoadedType]:
         return self._types.values()
@@ -77,15 +74,12 @@ class ClassIndex:
         """Completions of ``word``: ``com.acme.`` gives its packages and classes; ``PrEn`` and ``c.a.s.PrEn`` give
         classes by the capital letters of their names. Classes of the application come before classes of the JDK.
         """
-        completions: dict[str, Completed] = {}
-        for segment in self._segments(word):
-            completions[segment.text] = segment
+        completions = {segment.text: segment for segment in self._segments(word)}
         if not word.endswith(".") and word:
             for name in self._humped(word):
                 completions.setdefault(name, Completed(name, self._types[name]))
         if word and not completions:
-            for name in self._abbreviated(word):
-                completions[name] = Completed(name, self._types[name])
+            completions = {name: Completed(name, self._types[name]) for name in self._abbreviated(word)}
         return list(completions.values())[:most]
 
     def named(self, simple_name: str) -> list[str]:

@@ -58,16 +58,23 @@ def tokens(text: str) -> Iterator[Token]:
         begins = not depth and token.text in ("}", ";")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Frame:
     """An open bracket. ``callee``: the text before the bracket: ``print``, ``OnMethod``, ``CALL``, ``@call``, ``@map``;
-    ``argument``: the name before the last ``=`` in the bracket; ``position``: the number of commas before the cursor.
+    ``argument``: the name before the last ``=`` of the argument that the cursor is in.
     """
 
     bracket: str
     callee: str
-    argument: str
-    position: int
+    argument: str = ""
+
+    def take(self, tokens: list[Token]) -> None:
+        """``tokens``: the tokens of the item; the last one is directly inside the bracket."""
+        token = tokens[-1]
+        if token.text in (",", ";"):
+            self.argument = ""
+        elif token.text == "=" and len(tokens) > 1 and tokens[-2].kind == "word":
+            self.argument = tokens[-2].text
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,7 @@ class Reading:
     @staticmethod
     def of(text: str) -> Reading:
         tokens_read: list[Token] = []
-        openers: list[_Opener] = []
+        frames: list[Frame] = []
         start = 0
         in_comment = False
         for token in tokens(text):
@@ -109,18 +116,17 @@ class Reading:
                 start = token.start
             tokens_read.append(token)
             if token.kind == "open":
-                openers.append(_Opener(token.text, _callee(tokens_read)))
+                frames.append(Frame(token.text, _callee(tokens_read)))
             elif token.kind == "close":
-                if openers:
-                    openers.pop()
-                if token.text == "}" and not openers:
+                if frames:
+                    frames.pop()
+                if token.text == "}" and not frames:
                     tokens_read, start = [], token.end
-            elif token.text == ";" and not openers:
+            elif token.text == ";" and not frames:
                 tokens_read, start = [], token.end
-            elif openers:
-                openers[-1].take(token, tokens_read)
-        frames = tuple(Frame(opener.bracket, opener.callee, opener.argument, opener.position) for opener in openers)
-        return Reading(text, tuple(tokens_read), frames, start, in_comment)
+            elif frames:
+                frames[-1].take(tokens_read)
+        return Reading(text, tuple(tokens_read), tuple(frames), start, in_comment)
 
     @property
     def frame(self) -> Frame | None:
@@ -198,23 +204,6 @@ class Reading:
                     formals.append((token.text, "".join(type_)))
                 type_.append(token.text)
         return tuple(formals)
-
-
-class _Opener:
-    def __init__(self, bracket: str, callee: str) -> None:
-        self.bracket = bracket
-        self.callee = callee
-        self.argument = ""
-        self.position = 0
-
-    def take(self, token: Token, tokens: list[Token]) -> None:
-        if token.text == ",":
-            self.argument = ""
-            self.position += 1
-        elif token.text == ";":
-            self.argument = ""
-        elif token.text == "=" and len(tokens) > 1 and tokens[-2].kind == "word":
-            self.argument = tokens[-2].text
 
 
 def _callee(tokens: list[Token]) -> str:

@@ -8,6 +8,7 @@ suggestions into words.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import Enum
 
 from btpy.completion.reading import Reading, Scene, Token
@@ -83,8 +84,10 @@ def suggest(text: str) -> Suggestions:
     item = text[reading.start :].lstrip()
     if not tokens or _FIRST_WORD.fullmatch(item):
         return Suggestions(scene, _at_item(item))
-    if tokens[0].kind == "at":
-        return Suggestions(scene, _over_maps(text))
+    if tokens[0].kind == "at":  # a map expression at the prompt
+        word = _MAP_WORD.search(text)
+        assert word is not None, "an empty text matches, too"
+        return Suggestions(scene, (Suggestion(Wanted.MAP, word[0]),))
     return Suggestions(scene, _inside(reading))
 
 
@@ -107,13 +110,6 @@ def _at_item(word: str) -> tuple[Suggestion, ...]:
     return (Suggestion(Wanted.KEYWORD, word, _ITEM_KEYWORDS), class_) if word.isalpha() else (class_,)
 
 
-def _over_maps(text: str) -> tuple[Suggestion, ...]:
-    """Suggestions in a map expression at the prompt."""
-    word = _MAP_WORD.search(text)
-    assert word is not None, "an empty text matches, too"
-    return (Suggestion(Wanted.MAP, word[0]),)
-
-
 def _in_string(reading: Reading, scene: Scene, token: Token) -> Suggestions:
     """The cursor is in a string: a pattern of an annotation, or an expression between the braces of an f-string."""
     inner = token.text[2:] if token.text.startswith("f") else ""
@@ -133,17 +129,17 @@ def _in_string(reading: Reading, scene: Scene, token: Token) -> Suggestions:
     if frame.argument == "method" and frame.callee == "OnMethod":
         return Suggestions(scene, (Suggestion(Wanted.METHOD, prefix, scene.class_pattern),))
     if frame.argument in ("method", "field") and frame.callee[:1].isupper():
-        owner = _given(reading, "class")
+        owner = _class_of(reading)
         kind = Wanted.METHOD if frame.argument == "method" else Wanted.MEMBER_FIELD
         return Suggestions(scene, (Suggestion(kind, prefix, owner),))
     return NOTHING
 
 
-def _given(reading: Reading, name: str) -> str:
-    """The string of the last ``name="…"``."""
+def _class_of(reading: Reading) -> str:
+    """The string of the last ``class="…"``."""
     tokens = reading.tokens
     for at in range(len(tokens) - 3, -1, -1):
-        if tokens[at].text == name and tokens[at + 1].text == "=" and tokens[at + 2].kind == "string":
+        if tokens[at].text == "class" and tokens[at + 1].text == "=" and tokens[at + 2].kind == "string":
             return tokens[at + 2].text.strip('"')
     return ""
 
@@ -269,19 +265,19 @@ def _assigns_to_map(reading: Reading) -> bool:
         tokens.pop()
     if not tokens or tokens.pop().text != "=":
         return False
-    return bool(tokens) and (
-        tokens[-1].kind == "at" or (tokens[-1].text == "]" and _before_bracket(tokens).kind == "at")
-    )
+    if tokens and tokens[-1].text == "]":
+        tokens = tokens[: _opening(tokens, len(tokens) - 1)]
+    return bool(tokens) and tokens[-1].kind == "at"
 
 
-def _before_bracket(tokens: list[Token]) -> Token:
-    """The token before the bracket that the last token closes."""
+def _opening(tokens: Sequence[Token], at: int) -> int:
+    """The index of the bracket that the token at ``at`` closes; 0 if there is none."""
     depth = 0
-    for at in range(len(tokens) - 1, -1, -1):
-        depth += (tokens[at].kind == "close") - (tokens[at].kind == "open")
+    for first in range(at, 0, -1):
+        depth += (tokens[first].kind == "close") - (tokens[first].kind == "open")
         if not depth:
-            return tokens[at - 1] if at else Token("", "", 0)
-    return Token("", "", 0)
+            return first
+    return 0
 
 
 def _navigation(tokens: tuple[Token, ...]) -> str:
@@ -293,14 +289,8 @@ def _navigation(tokens: tuple[Token, ...]) -> str:
     while at >= 0:
         token = tokens[at]
         if token.kind == "close":
-            depth = 0
-            first = at
-            while first >= 0:
-                depth += (tokens[first].kind == "close") - (tokens[first].kind == "open")
-                if not depth:
-                    break
-                first -= 1
-            inner = tokens[max(first, 0) : at + 1]
+            first = _opening(tokens, at)
+            inner = tokens[first : at + 1]
             parts.append("".join(f" {token.text} " if token.text == "as" else token.text for token in inner))
             at = first - 1
             if inner[0].text == "(" and (at < 0 or tokens[at].kind != "word"):

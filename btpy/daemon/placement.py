@@ -14,7 +14,7 @@ from btpy.api import jvms, unattended
 from btpy.api.attaching import Connecting
 from btpy.api.export import origin_of
 from btpy.api.jvms import JvmProcess
-from btpy.api.results import MapContent, Restrained
+from btpy.api.results import MapContent, Receipt, Restrained
 from btpy.api.session import Limits, PulledSession, attach_pulled
 from btpy.daemon.probes import StandingProbe
 from btpy.dataclass import dataclass
@@ -23,7 +23,6 @@ from btpy.output.otlp.export import OtlpExport
 from btpy.output.quantities import counted
 from btpy.output.writer import ProbeReport
 from btpy.present.export import Export
-from btpy.present.report import Restoration
 
 _POLL = 0.2  # seconds between two checks of the clock and of requests
 
@@ -166,7 +165,7 @@ class Placement:
             self._end(session, export, "left", None)
             return Outcome.ENDED
         receipt = session.detach()
-        self._end(session, export, export.why_over or "stopped", Restoration.of(receipt))
+        self._end(session, export, export.why_over or "stopped", receipt)
         receipt.require_clean(session.target.pid)
         if export.why_over == "target-exited":
             return Outcome.GONE
@@ -196,12 +195,12 @@ class Placement:
             session.remove(probe)
             self._terms.report(f"{self.title}: {probe} is taken out, because it costs too much although it is disabled")
 
-    def _end(self, session: PulledSession, export: Export, reason: str, restoration: Restoration | None) -> None:
+    def _end(self, session: PulledSession, export: Export, reason: str, receipt: Receipt | None) -> None:
         with self._terms.exporting:
             for message in session.received():  # all arrived messages
                 export.item(session.item(message))
             contents = session.maps.contents(session.maps.answers())
-            export.end(reason, contents, _reports(session, export), restoration)
+            export.end(reason, contents, _reports(session, export), receipt)
 
 
 def _reports(session: PulledSession, export: Export) -> tuple[ProbeReport, ...]:

@@ -34,12 +34,12 @@ class Receipt:
     woven: int
     restored: int
     unloaded: int
-    not_restored: tuple[NotRestored, ...]
-    left_behind: tuple[str, ...]
-    handler_classes: int
-    agent_classes: int
-    accounts: tuple[ProbeAccount, ...]
-    messages_dropped: int
+    not_restored: tuple[NotRestored, ...] = ()
+    left_behind: tuple[str, ...] = ()
+    handler_classes: int = 0
+    agent_classes: int = 0
+    accounts: tuple[ProbeAccount, ...] = ()
+    messages_dropped: int = 0
 
     @staticmethod
     def of(

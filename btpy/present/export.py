@@ -6,12 +6,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from btpy.api.results import Item, MapContent, ProbeAccount
+from btpy.api.results import Item, MapContent, ProbeAccount, Receipt
 from btpy.model.diagnostics import Diagnostic
 from btpy.model.sites import Site
 from btpy.output.writer import Context, ExportWriter, ProbeReport
 from btpy.present.presenter import Presenter, why_over
-from btpy.present.report import Restoration
 
 if TYPE_CHECKING:
     from btpy.output.origin import Origin
@@ -46,17 +45,7 @@ class _NoConsole:
     def warning(self, text: str, help: Sequence[str] = ()) -> None:
         pass
 
-    def script(self, text: str) -> None:
-        pass
-
-    def notice(self, text: str) -> None:
-        pass
-
-    def say(self, text: str) -> None:
-        pass
-
-    def detail(self, text: str) -> None:
-        pass
+    script = notice = say = detail = warning
 
 
 class Export:
@@ -93,7 +82,7 @@ class Export:
         reason: str,
         contents: Iterable[MapContent],
         reports: tuple[ProbeReport, ...],
-        restoration: Restoration | None,
+        receipt: Receipt | None,
         *,
         latest: Collection[MapContent] = (),
     ) -> None:
@@ -104,4 +93,4 @@ class Export:
         if latest:
             self.read(latest, ())
         self._writer.read(contents, (report.account for report in reports), at_end=True)
-        self._presenter.end(reason, reports, restoration)
+        self._presenter.end(reason, reports, receipt)

@@ -17,7 +17,7 @@ from btpy.api.results import (
     MapContent,
     PrintedMaps,
     ProbeAccount,
-    ProbeFailure,
+    Receipt,
     Record,
     Records,
     Restrained,
@@ -39,7 +39,7 @@ from btpy.present.errors import ProbeErrors
 from btpy.present.late import LateClasses, Urgency
 from btpy.present.probe_states import ProbeStates
 from btpy.present.rate_limit import ProbeRateLimit
-from btpy.present.report import Restoration, restraint_words, sampling_words
+from btpy.present.report import restraint_words, sampling_words
 
 _AS_USUAL = "as usual"  # stands for the options of a map that is printed without options
 
@@ -116,7 +116,7 @@ class Presenter:
             self._printed(item)
         elif isinstance(item, Errors):
             for failure in item.failures:
-                error = self._probe_error(failure)
+                error = ProbeError.of(failure, self._outline.sources, self._probe_name(failure.probe))
                 self._writer.probe_error(error)
                 first = self.errors.add(error)
                 if first is not None:
@@ -259,15 +259,15 @@ class Presenter:
             restraints=self.states.restraints[account.probe],
         )
 
-    def end(self, reason: str, reports: tuple[ProbeReport, ...], restoration: Restoration | None) -> None:
+    def end(self, reason: str, reports: tuple[ProbeReport, ...], receipt: Receipt | None) -> None:
         self._writer.end(
             End(
                 reason=reason,
                 produced=sum(report.account.produced for report in reports),
                 delivered=sum(report.account.delivered for report in reports),
                 dropped=sum(report.dropped for report in reports),
-                restored=restoration.restored if restoration is not None else 0,
-                woven=restoration.woven - restoration.unloaded if restoration is not None else 0,
+                restored=receipt.restored if receipt is not None else 0,
+                woven=receipt.woven - receipt.unloaded if receipt is not None else 0,
                 probes=reports,
             )
         )
@@ -380,9 +380,6 @@ class Presenter:
     def _probe_name(self, id_: int) -> str:
         probes = self._outline.probes
         return "a probe that is not known" if id_ == UNKNOWN_PROBE else probes[id_].name
-
-    def _probe_error(self, failure: ProbeFailure) -> ProbeError:
-        return ProbeError.of(failure, self._outline.sources, self._probe_name(failure.probe))
 
 
 def in_words(things: Mapping[str, int]) -> str:

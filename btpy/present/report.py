@@ -9,47 +9,28 @@ from typing import TYPE_CHECKING
 
 from btpy.api.results import Cause, Cost, ProbeAccount, ProbeState
 from btpy.dataclass import dataclass
+from btpy.model.attachments import (
+    Attachment,
+    ClassLoadAttachment,
+    EventAttachment,
+    LowMemoryAttachment,
+    MethodAttachment,
+    SampleAttachment,
+    TimerAttachment,
+)
 from btpy.output.quantities import counted, duration, grouped
 
 if TYPE_CHECKING:
     from btpy.api.programs import CheckedProbe, Program
     from btpy.api.session import Deployment, Receipt, Target
-    from btpy.model.attachments import Attachment
     from btpy.model.outline import ProbeOutline
     from btpy.model.sampling import Sampling
     from btpy.output.writer import ProbeReport, Restraint
 
 
 @dataclass(frozen=True, slots=True)
-class Restoration:
-    """The result of detaching: the numbers of woven classes, of restored classes, and of classes unloaded with their
-    loader.
-    """
-
-    woven: int
-    restored: int
-    unloaded: int
-    not_restored: tuple[tuple[str, str], ...] = ()  # class, reason
-    left_behind: tuple[str, ...] = ()
-    handler_classes: int = 0
-    agent_classes: int = 0
-
-    @staticmethod
-    def of(receipt: Receipt) -> Restoration:
-        return Restoration(
-            woven=receipt.woven,
-            restored=receipt.restored,
-            unloaded=receipt.unloaded,
-            not_restored=tuple((class_.class_name, class_.reason) for class_ in receipt.not_restored),
-            left_behind=receipt.left_behind,
-            handler_classes=receipt.handler_classes,
-            agent_classes=receipt.agent_classes,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
-    """``restoration`` is None if the connection ended before the target could report it. The target may still run
+    """``receipt`` is None if the connection ended before the target could report it. The target may still run
     (``alive``), or has ``exited`` after all records were taken.
 
     ``stays``: a text about a session that continues.
@@ -63,7 +44,7 @@ class Summary:
     """
 
     reports: tuple[ProbeReport, ...]
-    restoration: Restoration | None
+    receipt: Receipt | None
     seconds: float
     maps_full: Mapping[str, int] = field(default_factory=dict)
     maps_evicted: Mapping[str, int] = field(default_factory=dict)
@@ -101,8 +82,6 @@ def banner(
     firings cost some microseconds each (benchmarks/RESULTS.md, "Cost of the first firings"). ``refused``: classes and
     methods that match and cannot be woven. ``end``: the way to end the run.
     """
-    from btpy.model.attachments import MethodAttachment
-
     probes = counted(len(deployment.program.probes), "probe")
     whose = f"{target.main} ({target.pid})"
     has_method_probes = any(isinstance(probe.attachment, MethodAttachment) for probe in deployment.program.probes)
@@ -158,9 +137,9 @@ def summary_lines(summary: Summary) -> list[str]:
     parts += [f"map {name}: {counted(count, 'key')} evicted" for name, count in summary.maps_evicted.items()]
     lines = [" · ".join(parts)]
     cpu = _cpu([account.cost for account in accounts], summary.age + summary.seconds)
-    lines.append(" · ".join([*cpu, *_receipt(summary), f"ran {_clock(summary.seconds)}"]))
-    if summary.restoration is not None:
-        lines += [f"not restored: {name}: {reason}" for name, reason in summary.restoration.not_restored]
+    lines.append(" · ".join([*cpu, *_receipt(summary), f"ran {clock(summary.seconds)}"]))
+    if summary.receipt is not None:
+        lines += [f"not restored: {class_.class_name}: {class_.reason}" for class_ in summary.receipt.not_restored]
     return lines
 
 
@@ -169,10 +148,8 @@ def _skipped(accounts: Sequence[ProbeAccount]) -> list[str]:
     skipped."""
     sampled = [account for account in accounts if account.skipped]
     fired, limited = sum(account.fired for account in sampled), sum(account.limited for account in sampled)
-    skipped, rested = (
-        sum(account.skipped for account in sampled),
-        max((account.rested_ns for account in accounts), default=0),
-    )
+    skipped = sum(account.skipped for account in sampled)
+    rested = max((account.rested_ns for account in accounts), default=0)
     parts = []
     if skipped:
         over = f" + {grouped(limited)} over the limit" if limited else ""
@@ -205,7 +182,7 @@ def status(
     running: tuple[int, int] = (1, 1),
 ) -> str:
     """``00:01:12 · 2 of 3 JVMs · 12 408 events · 3 lost · level 1 · paused, 1 204 events not shown``."""
-    parts = [_clock(seconds)]
+    parts = [clock(seconds)]
     present, of = running
     if of > 1:
         parts.append(counted(of, "JVM") if present == of else f"{present} of {counted(of, 'JVM')}")
@@ -340,7 +317,6 @@ def refusal_reasons(deployment: Deployment, refused: Mapping[str, str]) -> dict[
     """Reasons why probes are in no method although matching classes are loaded, by name of the probe. ``refused``: the
     codes, or "", of classes by their names."""
     from btpy.api.listings import RefusalReason
-    from btpy.model.attachments import MethodAttachment
 
     reasons = {}
     for probe in deployment.program.probes if refused else ():
@@ -365,15 +341,6 @@ def _why_disabled(probe: CheckedProbe, level: int) -> str:
 
 
 def _what_did_not_happen(attachment: Attachment) -> str:
-    from btpy.model.attachments import (
-        ClassLoadAttachment,
-        EventAttachment,
-        LowMemoryAttachment,
-        MethodAttachment,
-        SampleAttachment,
-        TimerAttachment,
-    )
-
     match attachment:
         case MethodAttachment(classes=classes) if all(pattern.text == "none" for pattern in classes):
             return "the parameter `none` switches it off"
@@ -445,11 +412,10 @@ def _spaced(nanos: float) -> str:
 
 
 def _receipt(summary: Summary) -> list[str]:
-    restoration = summary.restoration
     if summary.stays:
         return [summary.stays]
-    if restoration is not None:
-        return receipt_words(restoration)
+    if summary.receipt is not None:
+        return receipt_words(summary.receipt)
     if summary.exited:
         return ["the target has exited"]
     if summary.alive:
@@ -457,19 +423,20 @@ def _receipt(summary: Summary) -> list[str]:
     return ["the target ended before its classes were restored"]
 
 
-def receipt_words(restoration: Restoration) -> list[str]:
+def receipt_words(receipt: Receipt) -> list[str]:
     """``classes restored 4/4``, and the parts that remain in the target."""
-    parts = [f"classes restored {restoration.restored}/{restoration.woven - restoration.unloaded}"]
-    if restoration.unloaded:
-        parts.append(f"{grouped(restoration.unloaded)} unloaded meanwhile")
-    parts += [f"left behind: {leftover}" for leftover in restoration.left_behind]
-    classes = restoration.handler_classes + restoration.agent_classes
-    if not restoration.left_behind and classes:
+    parts = [f"classes restored {receipt.restored}/{receipt.woven - receipt.unloaded}"]
+    if receipt.unloaded:
+        parts.append(f"{grouped(receipt.unloaded)} unloaded meanwhile")
+    parts += [f"left behind: {leftover}" for leftover in receipt.left_behind]
+    classes = receipt.handler_classes + receipt.agent_classes
+    if not receipt.left_behind and classes:
         parts.append(f"{counted(classes, 'idle agent class')} {'remains' if classes == 1 else 'remain'}")
     return parts
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """``00:01:12``."""
     minutes, second = divmod(int(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours:02d}:{minute:02d}:{second:02d}"

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from btpy.api.doctor import Outcome, examine
@@ -24,6 +25,7 @@ from btpy.output.failures import probe_error
 from btpy.output.listing import Detail, listing_lines, signature
 from btpy.output.quantities import counted, duration, grouped
 from btpy.output.values import visible
+from btpy.present.report import clock
 from btpy.repl import scripts
 from btpy.repl.commands import SETTINGS, Line
 from btpy.repl.feed import columns
@@ -81,14 +83,6 @@ def _show(repl: Repl, line: Line) -> None:
             repl.screen.say(f"  in {class_name}.{method}")
         if len(methods) > 20:
             repl.screen.say(f"  … and {len(methods) - 20} more")
-
-
-def _enable(repl: Repl, line: Line) -> None:
-    _switch(repl, line, on=True)
-
-
-def _disable(repl: Repl, line: Line) -> None:
-    _switch(repl, line, on=False)
 
 
 def _switch(repl: Repl, line: Line, *, on: bool) -> None:
@@ -283,9 +277,8 @@ def _src(repl: Repl, line: Line) -> None:
     source = find_source(repl.session, members.name, members.source_file, repl.source_paths)
     if source.text:
         text = source.text.split("\n")
-        start = first if colons and first else 1
+        start = max(1, first - 1) if colons else 1
         end = last + 1 if colons and last else len(text)
-        start = max(1, start - 1) if colons else 1
         repl.screen.note(str(source.place))
         repl.screen.say(
             "\n".join(f"{number:>5}  {text[number - 1]}" for number in range(start, min(end, len(text)) + 1))
@@ -301,32 +294,29 @@ def _maps(repl: Repl, line: Line) -> None:
     if not repl.session.maps:
         repl.screen.say("no probe has a map yet:  … { @hits[cls] = count() }")
         return
-    contents = repl.all_maps()
     rows = [("map", "what", "keys", "of", "full")]
-    for content in contents:
-        map_ = content.map
-        rows.append(
-            (map_.title, map_.kind.value, grouped(len(content.entries)), grouped(map_.capacity), grouped(content.full))
-        )
+    for title, kept in repl.maps.read().items():
+        map_, entries, full = kept.content.map, kept.content.entries, kept.content.full
+        rows.append((title, map_.kind.value, grouped(len(entries)), grouped(map_.capacity), grouped(full)))
     repl.screen.lines(columns(rows))
-    repl.tell_age(content.map.title for content in contents)
+    repl.tell_age([title for title, *_ in rows[1:]])
 
 
-def _map_name(repl: Repl, word: str) -> str:
-    return word.removeprefix("@")
+def _map_name(line: Line) -> str:
+    return line.words[0].removeprefix("@")
 
 
 def _print(repl: Repl, line: Line) -> None:
-    repl.print_map(_map_name(repl, line.words[0]), split_options(line.words[1:]))
+    repl.print_map(_map_name(line), split_options(line.words[1:]))
 
 
 def _plot(repl: Repl, line: Line) -> None:
-    repl.print_map(_map_name(repl, line.words[0]), {}, plot=True)
+    repl.print_map(_map_name(line), {}, plot=True)
 
 
 def _clear(repl: Repl, line: Line) -> None:
     repl.require_target()
-    name = _map_name(repl, line.words[0])
+    name = _map_name(line)
     repl.content(name)
     repl.session.run(f"clear(@{name});")
     repl.screen.say(f"@{name} is empty")
@@ -334,7 +324,7 @@ def _clear(repl: Repl, line: Line) -> None:
 
 def _flush(repl: Repl, line: Line) -> None:
     repl.require_target()
-    name = _map_name(repl, line.words[0])
+    name = _map_name(line)
     repl.content(name)
     repl.session.run(f"print(flush(@{name}));")
 
@@ -351,7 +341,7 @@ def _wait(repl: Repl, line: Line) -> None:
 
 
 def _watch(repl: Repl, line: Line) -> None:
-    name = _map_name(repl, line.words[0])
+    name = _map_name(line)
     interval = max(0.1, _seconds(line.words[1], ":watch @map 2s")) if len(line.words) > 1 else 1.0
     repl.content(name)
     if repl.terminal is None:
@@ -505,7 +495,8 @@ def _leave(repl: Repl) -> None:
     repl.feed.finish()
     back = receipt.woven - receipt.unloaded
     lost_count = sum(account.dropped for account in receipt.accounts)
-    parts = [f"classes restored {receipt.restored}/{back}", f"{grouped(lost_count)} lost", f"after {_took(repl)}"]
+    took = clock(time.monotonic() - repl.began)
+    parts = [f"classes restored {receipt.restored}/{back}", f"{grouped(lost_count)} lost", f"after {took}"]
     if not repl.quiet:
         repl.screen.say(" · ".join(parts))
     try:
@@ -522,12 +513,6 @@ def _keep(repl: Repl) -> None:
     repl.feed.finish()
     pid = repl.session.target.pid
     repl.screen.say(f"session {id_} goes on for 1 h: btpy attach {pid} {id_} · btpy stop {pid} {id_}")
-
-
-def _took(repl: Repl) -> str:
-    minutes, seconds = divmod(int(time.monotonic() - repl.began), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours:02d}:{minutes:02d}:{seconds:02d}"
 
 
 def _quit(repl: Repl, line: Line) -> None:
@@ -570,8 +555,8 @@ def _explain(repl: Repl, line: Line) -> None:
 ACTIONS: dict[str, Action] = {
     "probes": _probes,
     "show": _show,
-    "enable": _enable,
-    "disable": _disable,
+    "enable": partial(_switch, on=True),
+    "disable": partial(_switch, on=False),
     "rm": _rm,
     "edit": _edit,
     "sample": _sample,

@@ -22,7 +22,6 @@ from btpy.api.results import (
 from btpy.api.session import Session
 from btpy.dataclass import dataclass
 from btpy.errors import BtpyError, ProtocolError
-from btpy.model.source import Span
 from btpy.model.templates import SiteFact, TemplateKind
 from btpy.output.failures import probe_error
 from btpy.output.maps import MapText
@@ -296,9 +295,7 @@ class Feed:
             self._screen.lines(self.maps.lines(printed.contents[0], options, plot=plot))
 
     def _failed(self, failure: ProbeFailure) -> None:
-        span = Span.unpack(self.outline.sources, failure.position)
-        error = ProbeError(self._probe(failure.probe), failure.kind, span, failure.count, failure.message)
-        first = self.errors.add(error)
+        first = self.errors.add(ProbeError.of(failure, self.outline.sources, self._probe(failure.probe)))
         if first is not None:
             self._screen.diagnostics([probe_error(first)])
 

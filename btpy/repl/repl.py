@@ -140,19 +140,17 @@ class Repl:
         try:
             match kind:
                 case Kind.COMMAND:
-                    self.command(parse(entry))
+                    self._carry_out(self, parse(entry))
                 case Kind.EXPRESSION:
                     self.evaluate(entry)
                 case Kind.PROBES:
                     self.add(entry)
                 case _:
                     pass
-        except TargetGone as error:
-            self.failures += 1
-            self.feed.has_gone(str(error))
-            self.screen.error(error)
         except BtpyError as error:
             self.failures += 1
+            if isinstance(error, TargetGone):
+                self.feed.has_gone(str(error))
             self.screen.error(error)
         except Exception as error:
             self.failures += 1
@@ -163,9 +161,6 @@ class Repl:
             return self.entered[-1] if self.entered else None
         at = int(typed[1:])
         return self.entered[at - 1] if 0 < at <= len(self.entered) else None
-
-    def command(self, line: Line) -> None:
-        self._carry_out(self, line)
 
     def check(self, text: str) -> list[Diagnostic]:
         """The diagnostics of the text being typed, without a request to the target."""
@@ -208,10 +203,10 @@ class Repl:
         if self.left:
             raise UsageError(self.left, help=[":maps, :print @map, :last and :save still work; :quit ends btpy"])
 
-    def source(self, text: str, name: str = "") -> Source:
+    def source(self, text: str) -> Source:
         """The entry, with a name for messages: ``<repl:7>``."""
         self._entries += 1
-        return Source(name or f"<repl:{self._entries}>", text)
+        return Source(f"<repl:{self._entries}>", text)
 
     def add(self, text: str) -> None:
         self.require_target()
@@ -293,10 +288,6 @@ class Repl:
             )
             raise UsageError(f"there is no map @{name}", help=[*near, names])
         return kept_map.content
-
-    def all_maps(self) -> list[MapContent]:
-        """As :meth:`content`."""
-        return [kept_map.content for kept_map in self.maps.read().values()]
 
     def tell_age(self, titles: Iterable[str]) -> None:
         """A note about maps that were last read before a target was killed."""

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from btpy.api.attaching import Connecting, agent_build
 from btpy.api.libraries import Libraries
-from btpy.api.session import CPU_BUDGET, Limits, Session, attach
+from btpy.api.session import Limits, Session, attach
+from btpy.dataclass import dataclass
 from btpy.errors import BtpyError, LeftBehind, OutputError, UsageError
 from btpy.files import open_trusted
 from btpy.model.permissions import Permissions
@@ -24,33 +25,34 @@ from btpy.repl.repl import Repl
 from btpy.repl.screen import Screen
 
 
-def prompt(
-    name: str,
-    connecting: Connecting,
-    libraries: Libraries,
-    permissions: Permissions,
-    style: Style,
-    budget: float | None = None,
-    *,
-    quiet: bool = False,
-    typed_as: Sequence[str] = (),
-) -> int:
-    """A session with a user. Returns the exit code when the user has left. ``budget``: share of one core that probes
-    may take; 0: no bound, None: the default. ``quiet``: prints no greeting, and no message at a regular end.
-    ``typed_as``: the arguments of the command. Raises AttachError.
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """``budget``: share of one core that probes may take; 0: no bound. ``quiet``: no greeting, no echo of the entries
+    of a file, and no message at a regular end. ``typed_as``: the arguments of the command.
     """
+
+    libraries: Libraries
+    permissions: Permissions
+    style: Style
+    budget: float
+    quiet: bool
+    typed_as: Sequence[str]
+
+
+def prompt(name: str, connecting: Connecting, settings: Settings) -> int:
+    """A session with a user. Returns the exit code when the user has left. Raises AttachError."""
     from btpy.repl.prompt import Prompt, open_history  # while the agent starts
 
-    limits = Limits(unattended=True, cpu_budget=_budget(budget))
-    with closing(_attached(connecting, libraries, permissions, limits)) as session:
+    style = settings.style
+    with closing(_attached(connecting, settings, unattended=True)) as session:
         user_prompt: Prompt | None = None
 
         def put(text: str) -> None:
             if user_prompt is not None:
                 user_prompt.put(text if style.unicode else text.encode("ascii", "backslashreplace").decode())
 
-        screen = Screen(put, style, typed_as)
-        repl = Repl(name, session, screen, carry_out, quiet=quiet)
+        screen = Screen(put, style, settings.typed_as)
+        repl = Repl(name, session, screen, carry_out, quiet=settings.quiet)
         user_prompt = Prompt(repl, open_history())
         repl.terminal = user_prompt
         _greet(repl)
@@ -61,36 +63,23 @@ def prompt(
     return LeftBehind.exit_status if repl.left_behind else 0
 
 
-def commands(
-    source: Path | None,
-    connecting: Connecting,
-    libraries: Libraries,
-    permissions: Permissions,
-    style: Style,
-    budget: float | None = None,
-    *,
-    quiet: bool = False,
-    typed_as: Sequence[str] = (),
-) -> int:
-    """Runs the entries of a file (None: standard input). Returns the exit code. ``budget``: as in :func:`prompt`.
-    ``quiet``: shows only the answers, not the entries. ``typed_as``: as in :func:`prompt`. Raises AttachError,
-    UsageError."""
+def commands(source: Path | None, connecting: Connecting, settings: Settings) -> int:
+    """Runs the entries of a file (None: standard input). Returns the exit code. Raises AttachError, UsageError."""
     text = _read(source)
-    limits = Limits(cpu_budget=_budget(budget))
     with (
-        closing(_attached(connecting, libraries, permissions, limits)) as session,
-        Stream.stdout(ascii_only=not style.unicode) as stream,
+        closing(_attached(connecting, settings, unattended=False)) as session,
+        Stream.stdout(ascii_only=not settings.style.unicode) as stream,
     ):
 
         def put(line: str) -> None:
             stream.write(line)
             stream.flush()
 
-        screen = Screen(put, style, typed_as)
-        repl = Repl("btpy", session, screen, carry_out, quiet=quiet)
+        screen = Screen(put, settings.style, settings.typed_as)
+        repl = Repl("btpy", session, screen, carry_out, quiet=settings.quiet)
         try:
             for entry in entries(text):
-                if not quiet:
+                if not settings.quiet:
                     screen.note(f"> {entry}")
                 repl.enter(entry)
                 if stream.failure is not None:  # the thread that shows events may have failed to write
@@ -117,21 +106,18 @@ def carry_out(repl: Repl, line: Line) -> None:
     ACTIONS[line.command.name](repl, line)
 
 
-def _attached(connecting: Connecting, libraries: Libraries, permissions: Permissions, limits: Limits) -> Session:
+def _attached(connecting: Connecting, settings: Settings, *, unattended: bool) -> Session:
+    permissions = settings.permissions
     return attach(
         connecting,
         allow=permissions.allow,
         redact=permissions.redact,
         secrets=permissions.secrets,
         frameworks=permissions.frameworks,
-        libraries=libraries,
-        limits=limits,
+        libraries=settings.libraries,
+        limits=Limits(unattended=unattended, cpu_budget=settings.budget),
         kept=0,
     )
-
-
-def _budget(share: float | None) -> float:
-    return CPU_BUDGET if share is None else share
 
 
 def entries(text: str) -> list[str]:

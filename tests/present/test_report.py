@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from btpy.api.session import Deployment, Matching, Target
+from btpy.engine.receipt import Receipt
 from btpy.events.accounts import NOTHING_DROPPED, Cause, Cost, ProbeAccount
 from btpy.jvm.processes import JvmProcess
 from btpy.lang.check.checker import check_source
@@ -17,7 +18,6 @@ from btpy.output.failures import probe_error
 from btpy.output.writer import ProbeError, ProbeReport, Restraint
 from btpy.plan.plan import Site
 from btpy.present.report import (
-    Restoration,
     Summary,
     accounts,
     banner,
@@ -28,10 +28,10 @@ from btpy.present.report import (
     summary_lines,
     unaccounted,
 )
-from btpy.wire.messages import ErrorKind
+from btpy.wire.messages import ErrorKind, NotRestored
 
 _NO_COST = Cost()
-LEFT = Restoration(woven=4, restored=4, unloaded=0)
+LEFT = Receipt(woven=4, restored=4, unloaded=0)
 PROCESS = JvmProcess(31337, 0, 0, "me", "OrderApp", "", (), "17.0.15", "", "", 0, 31337, Path("/"), None)
 TARGET = Target(31337, "OrderApp", "17.0.15", "", 0, 0, 0, "", PROCESS)
 
@@ -154,8 +154,8 @@ def test_steps_of_the_budget_have_their_reason_and_remedy() -> None:
 
 
 def test_the_receipt_lists_classes_that_stay_woven() -> None:
-    restoration = Restoration(1, 1, 0, handler_classes=2, agent_classes=60)
-    assert summary_lines(Summary((), restoration, 1))[1] == (
+    receipt = Receipt(1, 1, 0, handler_classes=2, agent_classes=60)
+    assert summary_lines(Summary((), receipt, 1))[1] == (
         "classes restored 1/1 · 62 idle agent classes remain · ran 00:00:01"
     )
 
@@ -163,8 +163,8 @@ def test_the_receipt_lists_classes_that_stay_woven() -> None:
 def test_every_loss_is_named_with_its_cause() -> None:
     one = _report("a", 1, 1, produced=120, delivered=100, dropped_by={Cause.RING: 15, Cause.LARGE: 5})
     two = _report("b", 1, 1, produced=1_010, delivered=1_000, dropped_by={Cause.RING: 7, Cause.STALLED: 3})
-    restoration = Restoration(5, 3, 1, (("com.acme.A", "another agent changed it"),), ("a timer thread",))
-    lines = summary_lines(Summary((one, two), restoration, 3_600, {"@sites": 312}, {"lib.@seen": 1}, errors=2))
+    receipt = Receipt(5, 3, 1, (NotRestored("com.acme.A", "another agent changed it"),), ("a timer thread",))
+    lines = summary_lines(Summary((one, two), receipt, 3_600, {"@sites": 312}, {"lib.@seen": 1}, errors=2))
     assert lines == [
         "events 1 100 shown, 22 lost (buffer full), 5 lost (too large), 3 lost (stalled)"
         " · 1 130 produced = 1 100 delivered + 30 dropped · 2 probe errors · map @sites full: 312 samples dropped"

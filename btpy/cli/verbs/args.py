@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command
 from btpy.cli.verbs import preset
-
-if TYPE_CHECKING:
-    from btpy.cli.console import Console
 
 COMMAND = Command(
     name="args",

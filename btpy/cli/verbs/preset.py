@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from btpy.cli import run_script
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Option, number
 from btpy.cli.settings import Settings, flags, present
 from btpy.errors import UsageError
@@ -12,7 +13,6 @@ from btpy.output import formats
 
 if TYPE_CHECKING:
     from btpy.api.programs import Program
-    from btpy.cli.console import Console
     from btpy.cli.target_run import Companion
     from btpy.model.permissions import Permissions
 
@@ -140,8 +140,9 @@ def start(
 ) -> int:
     from btpy.cli.permissions import permissions
 
-    present(settings, arguments, console)
-    show(script, console)
+    present(arguments, console)
+    # Users can copy and change the script.
+    console.say("\n".join(f"    {line}" for line in script.rstrip("\n").split("\n")))
     allowed = permissions(arguments)
     return run_script.start(lambda: compiled(name, script, allowed), arguments, settings, console, companion)
 
@@ -151,8 +152,3 @@ def compiled(name: str, script: str, allowed: Permissions, earlier: Program | No
     from btpy.model.source import Source
 
     return check_source(Source(f"<{name}>", script), permissions=allowed, earlier=earlier)
-
-
-def show(script: str, console: Console) -> None:
-    """Shows the script on standard error, so that users can copy and change it."""
-    console.say("".join(f"    {line}\n" for line in script.rstrip("\n").split("\n")).rstrip("\n"))

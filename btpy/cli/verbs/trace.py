@@ -10,14 +10,15 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from btpy.cli.console import Console
 from btpy.cli.options import Arguments, Command, Option, number, seconds
 from btpy.cli.overrides import bounded
 from btpy.cli.verbs import preset
+from btpy.errors import BtpyError, NothingMatched, ProtocolError, ScriptError, TargetGone, UsageError
 
 if TYPE_CHECKING:
     from btpy.api.results import Errors, MergedCalls
     from btpy.api.session import PulledSession
-    from btpy.cli.console import Console
     from btpy.cli.settings import Settings
     from btpy.output.stream import Stream
     from btpy.output.trees import TreeWriter
@@ -136,7 +137,6 @@ def _with_lambdas(owner: str, method: str) -> str:
 
 def _check(settings: Settings) -> None:
     """Raises UsageError for a destination that cannot show trees."""
-    from btpy.errors import UsageError
 
     destination = settings.destination
     if destination.silent:
@@ -204,7 +204,6 @@ class _Growing:
 
     def _look_into(self, row: MergedCalls, sentence: str, session: PulledSession, console: Console) -> None:
         """Times the calls inside the slowest method."""
-        from btpy.errors import BtpyError, ProtocolError, TargetGone
         from btpy.model.points import Point
         from btpy.output.quantities import counted
 
@@ -257,8 +256,6 @@ class _Growing:
 
 
 def _reason(error: Exception) -> str:
-    from btpy.errors import NothingMatched, ScriptError
-
     if isinstance(error, NothingMatched | ScriptError):
         return error.diagnostics[0].message
     return str(error)
