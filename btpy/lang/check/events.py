@@ -6,7 +6,7 @@ from btpy.lang import program, typed_tree
 from btpy.lang.builtins import OFF_TARGET, Place
 from btpy.lang.check.context import Context, Local
 from btpy.lang.check.conversions import condition, typed_null
-from btpy.lang.check.faults import FaultError
+from btpy.lang.check.faults import fault
 from btpy.lang.check.printing import begin_speculation
 from btpy.lang.check.redaction import is_secret
 from btpy.lang.syntax import nodes
@@ -44,21 +44,17 @@ def provide(context: Context, call: nodes.Call) -> list[Statement]:
     """Evaluates the values that subscribers ask for, then runs their bodies. Raises FaultError."""
     if context.frame is not None or context.event is not None:
         where = "a function" if context.frame is not None else "a subscriber"
-        raise FaultError(
-            Diagnostic(
-                "BT117",
-                f"`provide` cannot stand in {where}",
-                Label(call.function.span, "possible only in the body of a probe"),
-            )
+        raise fault(
+            "BT117",
+            f"`provide` cannot stand in {where}",
+            Label(call.function.span, "possible only in the body of a probe"),
         )
     if context.probe.tree.name is None:
-        raise FaultError(
-            Diagnostic(
-                "BT117",
-                "a probe that provides values needs a name",
-                Label(call.function.span),
-                help=("@OnMethod(…) probe name { provide(…) }",),
-            )
+        raise fault(
+            "BT117",
+            "a probe that provides values needs a name",
+            Label(call.function.span),
+            help=("@OnMethod(…) probe name { provide(…) }",),
         )
     requested = {name for subscriber in context.subscribers for name in wanted(subscriber.tree, subscriber.calls)}
     statements: list[Statement] = []
@@ -66,20 +62,14 @@ def provide(context: Context, call: nodes.Call) -> list[Statement]:
     by_name: dict[str, nodes.Identifier] = {}
     for argument in call.arguments:
         if argument.name is None:
-            raise FaultError(
-                Diagnostic(
-                    "BT107", "provided values must have names", Label(argument.span), help=("provide(name=value)",)
-                )
-            )
+            raise fault("BT107", "provided values must have names", Label(argument.span), help=("provide(name=value)",))
         name = argument.name.text
         if name in by_name:
-            raise FaultError(
-                Diagnostic(
-                    "BT102",
-                    f"`{name}` is given twice",
-                    Label(argument.name.span, "again here"),
-                    (Label(by_name[name].span, "first here"),),
-                )
+            raise fault(
+                "BT102",
+                f"`{name}` is given twice",
+                Label(argument.name.span, "again here"),
+                (Label(by_name[name].span, "first here"),),
             )
         by_name[name] = argument.name
         value = typed_null(context.value(argument.value))
@@ -120,23 +110,19 @@ def event_value(context: Context, tree: nodes.Field) -> Expr:
     """``event.name``. Raises FaultError."""
     name, event = tree.name.text, context.event
     if event is None:
-        raise FaultError(
-            Diagnostic(
-                "BT105",
-                f"`{EVENT}` exists in `@OnProbe` only",
-                Label(tree.target.span),
-                help=("subscribe to the probe of a library:  @OnProbe(library.probe) { … }",),
-            )
+        raise fault(
+            "BT105",
+            f"`{EVENT}` exists in `@OnProbe` only",
+            Label(tree.target.span),
+            help=("subscribe to the probe of a library:  @OnProbe(library.probe) { … }",),
         )
     if name not in event:
-        raise FaultError(
-            Diagnostic(
-                "BT101",
-                f"the event has no `{name}`",
-                Label(tree.name.span, "not provided"),
-                help=did_you_mean(name, event),
-                notes=("it has: " + (quote(event, 12) or "nothing"),),
-            )
+        raise fault(
+            "BT101",
+            f"the event has no `{name}`",
+            Label(tree.name.span, "not provided"),
+            help=did_you_mean(name, event),
+            notes=("it has: " + (quote(event, 12) or "nothing"),),
         )
     local = event[name]
     if local is None:

@@ -7,7 +7,7 @@ from btpy.lang.builtins import FUNCTIONS, Group
 from btpy.lang.check.calls import call_value
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, condition, literal, typed_null
-from btpy.lang.check.faults import FaultError
+from btpy.lang.check.faults import FaultError, fault
 from btpy.lang.check.loops import list_display, quantified
 from btpy.lang.check.maps import map_query, map_value
 from btpy.lang.check.membership import membership
@@ -115,16 +115,12 @@ def _formatted(value: Expr, part: nodes.Interpolation) -> Expr:
     specified = specification(format_)
     assert specified is not None
     if specified.alternate or specified.type not in ("", *"bdfFosxX%") or _is_general(specified, value.type):
-        raise FaultError(
-            Diagnostic(
-                "BT207",
-                f"the format `{format_}` is only for printing",
-                Label(part.span, "this text is built in the traced program"),
-                help=("say how many digits after the point:  {x:.2f}",) if _is_general(specified, value.type) else (),
-                notes=(
-                    "formats that work there: fill, width, `,`, precision, and the types b d f o s x X %, or a unit",
-                ),
-            )
+        raise fault(
+            "BT207",
+            f"the format `{format_}` is only for printing",
+            Label(part.span, "this text is built in the traced program"),
+            help=("say how many digits after the point:  {x:.2f}",) if _is_general(specified, value.type) else (),
+            notes=("formats that work there: fill, width, `,`, precision, and the types b d f o s x X %, or a unit",),
         )
     return typed_tree.Formatted(STRING, part.span, boxed(typed_null(value)), specified)
 

@@ -12,13 +12,13 @@ from btpy.lang import typed_tree
 from btpy.lang.builtins import FUNCTIONS, MAX_ELEMENTS
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, condition, convert, reasons, typed_null
-from btpy.lang.check.faults import FaultError, counted, named
+from btpy.lang.check.faults import counted, fault, named
 from btpy.lang.check.maps import find_map, map_query, map_read
 from btpy.lang.check.redaction import is_secret
 from btpy.lang.check.variables import refuse_shadowing
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr, LoopVariable, Statement
-from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.diagnostics import Label
 from btpy.model.maps import map_title
 from btpy.model.types import ANY, BOOLEAN, INT, LONG, Kind, Type, array_of
 
@@ -35,12 +35,10 @@ def for_statement(context: Context, tree: nodes.For, block: Block) -> Statement:
         return _for_map(context, tree, tree.iterable, limit, block)
     container = walked(context, tree.iterable)
     if len(tree.variables) > 2:
-        raise FaultError(
-            Diagnostic(
-                "BT103",
-                "a loop has one variable for an element, or two for a key and its value",
-                Label(tree.variables[2].span, "unexpected"),
-            )
+        raise fault(
+            "BT103",
+            "a loop has one variable for an element, or two for a key and its value",
+            Label(tree.variables[2].span, "unexpected"),
         )
     if len(tree.variables) == 1:
         types = [_element(container)]
@@ -56,9 +54,7 @@ def for_statement(context: Context, tree: nodes.For, block: Block) -> Statement:
 
 def _for_range(context: Context, tree: nodes.For, range_: nodes.Range, limit: Expr | None, block: Block) -> Statement:
     if len(tree.variables) > 1:
-        raise FaultError(
-            Diagnostic("BT103", "a range gives one number at a time", Label(tree.variables[1].span, "unexpected"))
-        )
+        raise fault("BT103", "a range gives one number at a time", Label(tree.variables[1].span, "unexpected"))
     first, last = (context.value(bound) for bound in (range_.first, range_.end))
     type_ = INT if {first.type.kind, last.type.kind} <= {Kind.INT, Kind.CHAR} and first.type == last.type else LONG
     first = convert(context, first, type_, range_.first, "a range")
@@ -78,14 +74,12 @@ def _for_map(
     span = reference.span
     for place in context.places:
         if place not in FUNCTIONS["keys"].places:
-            raise FaultError(
-                Diagnostic(
-                    "BT105",
-                    f"a loop cannot go through a map at {place.value}",
-                    Label(span, "too much work for a thread of the application"),
-                    (context.location,) if context.location is not None else (),
-                    help=("do it in a timer:  @OnTimer(1s) { … }", "the value of one key:  @name[key]"),
-                )
+            raise fault(
+                "BT105",
+                f"a loop cannot go through a map at {place.value}",
+                Label(span, "too much work for a thread of the application"),
+                (context.location,) if context.location is not None else (),
+                help=("do it in a timer:  @OnTimer(1s) { … }", "the value of one key:  @name[key]"),
             )
     call = nodes.Call(span, nodes.Identifier(span, "keys"), (nodes.Argument(span, None, reference),))
     container = map_query(context, call, FUNCTIONS["keys"])
@@ -94,13 +88,11 @@ def _for_map(
     if map_.keys == 0 or len(names) not in (map_.keys, map_.keys + 1):
         title = map_title(map_.name)
         keys = ", ".join(f"key{number}" for number in range(1, map_.keys + 1)) if map_.keys > 1 else "key"
-        raise FaultError(
-            Diagnostic(
-                "BT204",
-                f"`{title}` has {counted(map_.keys, 'key')}, here {counted(len(names), 'name')}",
-                Label(names[0].span.to(names[-1].span)),
-                help=(f"for {keys} in {title} {{ }}", f"for {keys}, value in {title} {{ }}") if map_.keys else (),
-            )
+        raise fault(
+            "BT204",
+            f"`{title}` has {counted(map_.keys, 'key')}, here {counted(len(names), 'name')}",
+            Label(names[0].span.to(names[-1].span)),
+            help=(f"for {keys} in {title} {{ }}", f"for {keys}, value in {title} {{ }}") if map_.keys else (),
         )
     with context.scope():
         first: list[Statement] = []
@@ -126,13 +118,11 @@ def _for_map(
 def _limit(context: Context, tree: nodes.Expression) -> Expr:
     limit = convert(context, context.value(tree), INT, tree, "`limit`")
     if isinstance(limit, typed_tree.Constant) and isinstance(limit.value, int) and not 0 < limit.value <= MAX_ELEMENTS:
-        raise FaultError(
-            Diagnostic(
-                "BT222",
-                f"the limit of a loop must be from 1 to {MAX_ELEMENTS}",
-                Label(tree.span, "more than one firing may visit" if limit.value > 0 else "nothing"),
-                notes=("a firing runs on a thread of the traced program, so its work is limited",),
-            )
+        raise fault(
+            "BT222",
+            f"the limit of a loop must be from 1 to {MAX_ELEMENTS}",
+            Label(tree.span, "more than one firing may visit" if limit.value > 0 else "nothing"),
+            notes=("a firing runs on a thread of the traced program, so its work is limited",),
         )
     return limit
 
@@ -152,15 +142,13 @@ def list_display(context: Context, tree: nodes.ListDisplay) -> Expr:
     elements: list[Expr] = []
     for element in tree.elements:
         if element.name is not None:
-            raise FaultError(Diagnostic("BT107", "elements of a list cannot have names", Label(element.name.span)))
+            raise fault("BT107", "elements of a list cannot have names", Label(element.name.span))
         if isinstance(element.value, nodes.Range):
-            raise FaultError(
-                Diagnostic(
-                    "BT108",
-                    "a range cannot be kept in a list",
-                    Label(element.span),
-                    help=(f"for x in {element.span.text} {{ }} and x in [{element.span.text}] work",),
-                )
+            raise fault(
+                "BT108",
+                "a range cannot be kept in a list",
+                Label(element.span),
+                help=(f"for x in {element.span.text} {{ }} and x in [{element.span.text}] work",),
             )
         elements.append(typed_null(context.value(element.value)))
     types = {element.type for element in elements}
@@ -175,10 +163,8 @@ def walked(context: Context, tree: nodes.Expression) -> Expr:
         help_: tuple[str, ...] = ()
         if value.type.kind is Kind.STRING:
             help_ = ("to test for a part:  contains(text, part)", "to loop over its parts:  split(text, separator, n)")
-        raise FaultError(
-            Diagnostic(
-                "BT201", f"{named(value.type)} has no elements", Label(tree.span), reasons(context, value), help=help_
-            )
+        raise fault(
+            "BT201", f"{named(value.type)} has no elements", Label(tree.span), reasons(context, value), help=help_
         )
     return typed_null(value)
 

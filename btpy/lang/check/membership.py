@@ -8,12 +8,12 @@ from btpy.lang import typed_tree
 from btpy.lang.builtins import MEMBER
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, typed_null
-from btpy.lang.check.faults import FaultError
+from btpy.lang.check.faults import fault
 from btpy.lang.check.loops import once, walked
 from btpy.lang.check.operators import binary, equality
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr
-from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.diagnostics import Label
 from btpy.model.types import BOOLEAN, NULL
 
 
@@ -23,12 +23,12 @@ def membership(context: Context, tree: nodes.Membership) -> Expr:
         container = walked(context, tree.container)
         return typed_tree.BuiltinCall(BOOLEAN, tree.span, MEMBER, (container, boxed(typed_null(element))))
     if not tree.container.elements:
-        raise FaultError(Diagnostic("BT209", "nothing is in an empty list", Label(tree.container.span)))
+        raise fault("BT209", "nothing is in an empty list", Label(tree.container.span))
     element, bound = once(context, element)
     result: Expr | None = None
     for item in tree.container.elements:
         if item.name is not None:
-            raise FaultError(Diagnostic("BT107", "elements of a list cannot have names", Label(item.name.span)))
+            raise fault("BT107", "elements of a list cannot have names", Label(item.name.span))
         test = _one(context, tree, element, item.value)
         result = test if result is None else typed_tree.Logical(BOOLEAN, tree.span, "||", result, test)
     assert result is not None

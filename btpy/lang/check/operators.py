@@ -33,7 +33,7 @@ from btpy.lang.check.conversions import (
     unit_of,
     widen,
 )
-from btpy.lang.check.faults import FaultError, named
+from btpy.lang.check.faults import FaultError, fault, named
 from btpy.lang.inputs import InputKind
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr
@@ -56,13 +56,8 @@ _BITS = frozenset(("&", "|", "^"))
 def instance_of(context: Context, tree: nodes.InstanceOf) -> Expr:
     operand = context.value(tree.operand)
     if not operand.type.is_reference:
-        raise FaultError(
-            Diagnostic(
-                "BT201",
-                f"{named(operand.type)} is not an object",
-                Label(tree.operand.span),
-                reasons(context, operand),
-            )
+        raise fault(
+            "BT201", f"{named(operand.type)} is not an object", Label(tree.operand.span), reasons(context, operand)
         )
     pattern = typed_tree.Constant(STRING, tree.type.span, tree.type.name)
     return typed_tree.BuiltinCall(BOOLEAN, tree.span, INSTANCE_OF, (typed_null(operand), pattern))
@@ -338,14 +333,12 @@ def _regex(text: str, span: Span) -> str:
     except PatternError as error:
         at = min(span.start + 2 + error.at, span.end - 1) if span.text[1:-1] == text else span.start
         end = at + 1 if span.text[1:-1] == text else span.end
-        raise FaultError(
-            Diagnostic(
-                "BT221",
-                str(error),
-                Label(Span(span.source, at, end), "in this regular expression"),
-                help=(error.help,) if error.help else (),
-                notes=("a pattern runs in the traced program, so it may take only one step for each character",),
-            )
+        raise fault(
+            "BT221",
+            str(error),
+            Label(Span(span.source, at, end), "in this regular expression"),
+            help=(error.help,) if error.help else (),
+            notes=("a pattern runs in the traced program, so it may take only one step for each character",),
         ) from error
 
 

@@ -16,7 +16,7 @@ from btpy.lang.builtins import EXITS, ON_TARGET, Function, Place
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, convert, may_be_number, mistyped, typed_null, widen
-from btpy.lang.check.faults import FaultError, named
+from btpy.lang.check.faults import FaultError, fault, named
 from btpy.lang.check.operators import binary
 from btpy.lang.check.redaction import is_secret
 from btpy.lang.hints import foreign_names
@@ -123,9 +123,7 @@ def scoped_value(context: Context, tree: nodes.ScopedVariable) -> Expr:
 def scoped_assign(context: Context, target: nodes.ScopedVariable, tree: nodes.Assign) -> Statement:
     if _is_fact(target):
         help_ = ("a probe can set other values of a flow:  flow.name = …",)
-        raise FaultError(
-            Diagnostic("BT401", f"`flow.{target.name}` is read-only", Label(target.span, "counted by btpy"), help=help_)
-        )
+        raise fault("BT401", f"`flow.{target.name}` is read-only", Label(target.span, "counted by btpy"), help=help_)
     variable = _find(context, target)
     of = _owner(context, target)
     operator = tree.operator.text
@@ -182,17 +180,15 @@ def _find(context: Context, tree: nodes.ScopedVariable) -> ScopedVariable:
         replacement = foreign_names.OF_THREAD.get(tree.name) if tree.scope is Scope.THREAD else None
         variable_names = [variable.name for variable in context.scoped.values() if variable.scope is tree.scope]
         title = tree.scope.spelled(tree.name)
-        raise FaultError(
-            Diagnostic(
-                "BT101",
-                f"unknown {_KINDS[tree.scope]} `{title}`",
-                Label(tree.span, "never assigned"),
-                help=did_you_mean(title, [tree.scope.spelled(name) for name in variable_names])
-                if replacement is None
-                else (f"for the thread write `{replacement}`",),
-                notes=(f"{_SCOPES[tree.scope]}: " + quote(variable_names),) if variable_names else (),
-                fixes=() if replacement is None else (Fix(tree.span, replacement),),
-            )
+        raise fault(
+            "BT101",
+            f"unknown {_KINDS[tree.scope]} `{title}`",
+            Label(tree.span, "never assigned"),
+            help=did_you_mean(title, [tree.scope.spelled(name) for name in variable_names])
+            if replacement is None
+            else (f"for the thread write `{replacement}`",),
+            notes=(f"{_SCOPES[tree.scope]}: " + quote(variable_names),) if variable_names else (),
+            fixes=() if replacement is None else (Fix(tree.span, replacement),),
         )
     return variable
 
@@ -224,12 +220,10 @@ def clear_thread(context: Context, span: Span) -> Statement:
 def _require_target(context: Context, span: Span, name: str) -> None:
     for place in context.places:
         if place not in ON_TARGET:
-            raise FaultError(
-                Diagnostic(
-                    "BT105",
-                    f"`{name}` does not exist in {place.value}",
-                    Label(span, "known on threads of the traced program"),
-                    (context.location,) if context.location is not None else (),
-                    help=("to keep a value for all threads, use a map:  @name = …",),
-                )
+            raise fault(
+                "BT105",
+                f"`{name}` does not exist in {place.value}",
+                Label(span, "known on threads of the traced program"),
+                (context.location,) if context.location is not None else (),
+                help=("to keep a value for all threads, use a map:  @name = …",),
             )

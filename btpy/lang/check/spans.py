@@ -9,14 +9,14 @@ from btpy.classfile.descriptors import OBJECT as REFERENCE
 from btpy.lang import builtins, typed_tree
 from btpy.lang.builtins import EXITS, FUNCTIONS, VARIABLES
 from btpy.lang.check.context import Context
-from btpy.lang.check.faults import FaultError
+from btpy.lang.check.faults import fault
 from btpy.lang.check.printing import Record, emitted, kind_of_event, named_values
 from btpy.lang.check.variables import variable_value
 from btpy.lang.inputs import InputKind
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr, Statement
 from btpy.model.attachments import MethodAttachment
-from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.diagnostics import Label
 from btpy.model.points import Point
 from btpy.model.sampling import NO_LIMIT
 from btpy.model.source import Span
@@ -91,12 +91,10 @@ def _check_place(context: Context, call: nodes.Call) -> None:
     places = [place for place in context.places if place not in EXITS]
     if not places or context.shape is not None:
         return
-    raise FaultError(
-        Diagnostic(
-            "BT105",
-            f"`span` does not run at {places[0].value}",
-            Label(call.function.span, "a span is written when the method ends: EXIT, RETURN or THROW"),
-            (context.location,) if context.location is not None else (),
-            help=("change the location:  location=EXIT", f"values from entry:  {_EXAMPLE[:-1]}, first=entry(arg0))"),
-        )
+    raise fault(
+        "BT105",
+        f"`span` does not run at {places[0].value}",
+        Label(call.function.span, "a span is written when the method ends: EXIT, RETURN or THROW"),
+        (context.location,) if context.location is not None else (),
+        help=("change the location:  location=EXIT", f"values from entry:  {_EXAMPLE[:-1]}, first=entry(arg0))"),
     )

@@ -11,7 +11,7 @@ from btpy.lang.check.calls import check_place, function_arguments, match_argumen
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import condition, convert, type_of_name
 from btpy.lang.check.events import provide
-from btpy.lang.check.faults import FaultError
+from btpy.lang.check.faults import FaultError, fault
 from btpy.lang.check.functions import has_effect, inline, leave
 from btpy.lang.check.jfr_events import write_event
 from btpy.lang.check.loops import for_statement
@@ -25,7 +25,7 @@ from btpy.lang.check.static_check import check_static
 from btpy.lang.check.variables import is_known, not_assignable, refuse_shadowing
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr, Statement
-from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.diagnostics import Label
 from btpy.model.templates import Slot, TemplateKind
 from btpy.model.types import ANY, BOOLEAN, INT, STACK, STRING, Kind
 
@@ -60,13 +60,11 @@ def _statement(context: Context, tree: nodes.Statement) -> list[Statement]:
             if context.frame is not None:
                 return leave(context, context.frame, tree)
             if tree.value is not None:
-                raise FaultError(
-                    Diagnostic(
-                        "BT108",
-                        "a probe returns nothing",
-                        Label(tree.value.span, "unexpected"),
-                        help=("`return` alone ends this firing",),
-                    )
+                raise fault(
+                    "BT108",
+                    "a probe returns nothing",
+                    Label(tree.value.span, "unexpected"),
+                    help=("`return` alone ends this firing",),
                 )
             return [typed_tree.Stop()]
         case nodes.For():
@@ -121,27 +119,23 @@ def _assign(context: Context, tree: nodes.Assign) -> Statement:
             value = convert(context, value, local.type, tree.value, f"`{target.text}`", local.span)
             return typed_tree.Let(local.index, value)
         case nodes.TargetVariable():
-            raise FaultError(
-                Diagnostic(
-                    "BT403",
-                    "target variables are read-only",
-                    Label(target.span, "belongs to the traced program"),
-                    help=(f"keep a value of your own:  let {target.name} = …",),
-                )
+            raise fault(
+                "BT403",
+                "target variables are read-only",
+                Label(target.span, "belongs to the traced program"),
+                help=(f"keep a value of your own:  let {target.name} = …",),
             )
         case nodes.Field() | nodes.Index():
-            raise FaultError(
-                Diagnostic(
-                    "BT401",
-                    "the traced program is read-only",
-                    Label(target.span, "cannot be assigned"),
-                    help=(_as_map(context, target),),
-                )
+            raise fault(
+                "BT401",
+                "the traced program is read-only",
+                Label(target.span, "cannot be assigned"),
+                help=(_as_map(context, target),),
             )
         case nodes.ScopedVariable():
             return scoped_assign(context, target, tree)
         case _:
-            raise FaultError(Diagnostic("BT401", "this cannot be assigned", Label(target.span)))
+            raise fault("BT401", "this cannot be assigned", Label(target.span))
 
 
 def _expression_statement(context: Context, value: nodes.Expression) -> list[Statement]:
@@ -155,13 +149,11 @@ def _expression_statement(context: Context, value: nodes.Expression) -> list[Sta
         if function is not None and function.statement:
             return _statement_call(context, function, value)
     context.value(value)
-    raise FaultError(
-        Diagnostic(
-            "BT206",
-            "this statement has no effect",
-            Label(value.span, "its value is not used"),
-            help=(f"print({value.span.text})",) if len(value.span.text) < 40 else (),
-        )
+    raise fault(
+        "BT206",
+        "this statement has no effect",
+        Label(value.span, "its value is not used"),
+        help=(f"print({value.span.text})",) if len(value.span.text) < 40 else (),
     )
 
 
@@ -215,13 +207,11 @@ def _statement_call(context: Context, function: Function, call: nodes.Call) -> l
         case _:  # skip
             match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
             if context.frame is not None and not context.frame.is_statement:
-                raise FaultError(
-                    Diagnostic(
-                        "BT108",
-                        "`skip` cannot end the firing here",
-                        Label(call.span, "this call stands inside an expression"),
-                        help=("return a value, and write `if … { skip() }` in the probe",),
-                    )
+                raise fault(
+                    "BT108",
+                    "`skip` cannot end the firing here",
+                    Label(call.span, "this call stands inside an expression"),
+                    help=("return a value, and write `if … { skip() }` in the probe",),
                 )
             return [typed_tree.Stop()]
 
@@ -231,9 +221,7 @@ def _send(context: Context, function: Function, call: nodes.Call) -> Statement:
     (event,) = match_arguments(context, call, function.name, function.synopsis, signatures)[0]
     if not isinstance(event, nodes.Literal) or not isinstance(event.value, str):
         span = call.span if event is None else event.span
-        raise FaultError(
-            Diagnostic("BT107", "the name of an event must be a constant string", Label(span), help=('send("name")',))
-        )
+        raise fault("BT107", "the name of an event must be a constant string", Label(span), help=('send("name")',))
     return typed_tree.Send(event.value)
 
 
@@ -261,14 +249,12 @@ def _heap_dump(context: Context, function: Function, call: nodes.Call) -> Statem
     file, live = function_arguments(context, call, function)
     name = file.value if isinstance(file, typed_tree.Constant) else None
     if not isinstance(name, str) or not _DUMP.fullmatch(name):
-        raise FaultError(
-            Diagnostic(
-                "BT107",
-                "the file of a heap dump must be a constant, absolute path that ends in .hprof",
-                Label(file.span),
-                help=('heap_dump("/tmp/shop.hprof")',),
-                notes=("an existing file is never overwritten",),
-            )
+        raise fault(
+            "BT107",
+            "the file of a heap dump must be a constant, absolute path that ends in .hprof",
+            Label(file.span),
+            help=('heap_dump("/tmp/shop.hprof")',),
+            notes=("an existing file is never overwritten",),
         )
     return typed_tree.HeapDump(name, live)
 

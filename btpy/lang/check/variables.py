@@ -21,7 +21,7 @@ from btpy.lang.builtins import (
 )
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import type_of_name, widen
-from btpy.lang.check.faults import FaultError, counted
+from btpy.lang.check.faults import FaultError, counted, fault
 from btpy.lang.check.redaction import is_secret_argument
 from btpy.lang.hints import foreign_names
 from btpy.lang.inputs import Ambient, InputKind
@@ -71,14 +71,12 @@ def refuse_shadowing(context: Context, name: nodes.Identifier) -> None:
     if local is None and formal is None and text not in VARIABLES and not _ARGUMENT.fullmatch(text):
         return
     first = local.span if local is not None else formal.span if formal is not None else None
-    raise FaultError(
-        Diagnostic(
-            "BT102",
-            f"`{text}` is already defined",
-            Label(name.span, "the second definition" if first else "a built-in name"),
-            (Label(first, "the first"),) if first else (),
-            help=("choose another name",),
-        )
+    raise fault(
+        "BT102",
+        f"`{text}` is already defined",
+        Label(name.span, "the second definition" if first else "a built-in name"),
+        (Label(first, "the first"),) if first else (),
+        help=("choose another name",),
     )
 
 
@@ -148,13 +146,11 @@ def resolve(context: Context, tree: nodes.Name) -> Expr:
     local = context.find_local(name)
     if local is not None:
         if context.in_entry and not local.in_entry:
-            raise FaultError(
-                Diagnostic(
-                    "BT105",
-                    f"`{name}` does not exist at entry",
-                    Label(span, "a variable of the body"),
-                    (Label(local.span, "defined here"),),
-                )
+            raise fault(
+                "BT105",
+                f"`{name}` does not exist at entry",
+                Label(span, "a variable of the body"),
+                (Label(local.span, "defined here"),),
             )
         return typed_tree.LocalValue(local.type, span, local.index)
     for index, formal in enumerate(context.probe.formals or ()):
@@ -264,13 +260,11 @@ def _retval(context: Context, span: Span) -> Expr:
         returns, descriptor = shape.operation.value or VOID, shape.operation.value_descriptor
     if returns.kind is Kind.VOID:
         prefix = "called " if shape.operation is not None else ""
-        raise FaultError(
-            Diagnostic(
-                "BT205",
-                f"`retval` does not exist: the {prefix}method returns nothing",
-                Label(span, "of a void method"),
-                help=(f'match only {prefix}methods that return something:  type="int (..)"',),
-            )
+        raise fault(
+            "BT205",
+            f"`retval` does not exist: the {prefix}method returns nothing",
+            Label(span, "of a void method"),
+            help=(f'match only {prefix}methods that return something:  type="int (..)"',),
         )
     if shape.point in _THROWS:
         return typed_tree.Constant(returns if returns.is_reference else ANY, span, None)
@@ -298,15 +292,13 @@ def call_argument_value(context: Context, index: int, span: Span) -> Expr:
     operation = _offered(context, "targs")
     count = len(operation.arguments)
     if index >= count:
-        raise FaultError(
-            Diagnostic(
-                "BT112",
-                f"the called method has no argument {index}",
-                Label(span),
-                notes=("it has no parameters",)
-                if count == 0
-                else (f"it has {counted(count, 'parameter')}: targs[0] … targs[{count - 1}]",),
-            )
+        raise fault(
+            "BT112",
+            f"the called method has no argument {index}",
+            Label(span),
+            notes=("it has no parameters",)
+            if count == 0
+            else (f"it has {counted(count, 'parameter')}: targs[0] … targs[{count - 1}]",),
         )
     return typed_tree.InputValue(
         operation.arguments[index],
@@ -367,14 +359,12 @@ def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
     if context.shape is None:
         formals = context.probe.formals
         if formals is not None and not context.probe.open_formals and FRAME_PLACES.isdisjoint(context.places):
-            raise FaultError(
-                Diagnostic(
-                    "BT112",
-                    f"the traced method has no parameter `{name}`",
-                    Label(span),
-                    help=did_you_mean(f"${name}", [f"${formal.name}" for formal in formals]),
-                    notes=("parameters: " + (quote(f"${formal.name}" for formal in formals) or "none"),),
-                )
+            raise fault(
+                "BT112",
+                f"the traced method has no parameter `{name}`",
+                Label(span),
+                help=did_you_mean(f"${name}", [f"${formal.name}" for formal in formals]),
+                notes=("parameters: " + (quote(f"${formal.name}" for formal in formals) or "none"),),
             )
         return typed_tree.InputValue(ANY, span, context.input(InputKind.ARG, 0, _OBJECT))
     if context.shape.point in FRAME_POINTS and not context.in_entry:
@@ -385,26 +375,22 @@ def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
     parameters = [name for name in names if name is not None]
     if not parameters and names:
         numbered = ", ".join(f"{parameter} p{at}" for at, parameter in enumerate(context.shape.parameters))
-        raise FaultError(
-            Diagnostic(
-                "BT112",
-                f"the parameters of the traced method have no names, so `${name}` is unknown",
-                Label(span),
-                help=(
-                    "use arg0, arg1, …",
-                    f"or name them:  probe name({numbered})",
-                ),
-                notes=("the class was compiled without -g and without -parameters",),
-            )
-        )
-    raise FaultError(
-        Diagnostic(
+        raise fault(
             "BT112",
-            f"the traced method has no parameter `{name}`",
+            f"the parameters of the traced method have no names, so `${name}` is unknown",
             Label(span),
-            help=did_you_mean(f"${name}", [f"${parameter}" for parameter in parameters]),
-            notes=("parameters: " + (quote(f"${parameter}" for parameter in parameters) or "none"),),
+            help=(
+                "use arg0, arg1, …",
+                f"or name them:  probe name({numbered})",
+            ),
+            notes=("the class was compiled without -g and without -parameters",),
         )
+    raise fault(
+        "BT112",
+        f"the traced method has no parameter `{name}`",
+        Label(span),
+        help=did_you_mean(f"${name}", [f"${parameter}" for parameter in parameters]),
+        notes=("parameters: " + (quote(f"${parameter}" for parameter in parameters) or "none"),),
     )
 
 
@@ -425,14 +411,12 @@ def _live_variable(context: Context, shape: Shape, tree: nodes.TargetVariable) -
         notes: tuple[str, ...] = ("variables: " + quote(f"${variable}" for variable in names),)
     else:
         notes = ("the class was compiled without -g: its variables have no names",)
-    raise FaultError(
-        Diagnostic(
-            "BT112",
-            f"the traced method has no variable `{name}`",
-            Label(span),
-            help=did_you_mean(f"${name}", [f"${variable}" for variable in names]),
-            notes=notes,
-        )
+    raise fault(
+        "BT112",
+        f"the traced method has no variable `{name}`",
+        Label(span),
+        help=did_you_mean(f"${name}", [f"${variable}" for variable in names]),
+        notes=notes,
     )
 
 
