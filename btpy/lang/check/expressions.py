@@ -12,7 +12,7 @@ from btpy.lang.check.loops import list_display, quantified
 from btpy.lang.check.maps import map_query, map_value
 from btpy.lang.check.membership import membership
 from btpy.lang.check.navigation import cast, element_value, field_value, method_call
-from btpy.lang.check.operators import instance_of, join, operation, prefix
+from btpy.lang.check.operators import Operand, instance_of, join, operation, prefix
 from btpy.lang.check.printing import check_format
 from btpy.lang.check.redaction import concealed
 from btpy.lang.check.scoped import scoped_value
@@ -72,8 +72,8 @@ def value(context: Context, tree: nodes.Expression) -> Expr:
 
 def _conditional(context: Context, tree: nodes.Conditional) -> Expr:
     test = condition(context, tree.test, "`?`")
-    then, otherwise = context.value(tree.then), context.value(tree.otherwise)
-    type_, left, right = join(context, then, otherwise, tree.then, tree.otherwise)
+    then, otherwise = (Operand(context.value(side), side) for side in (tree.then, tree.otherwise))
+    type_, left, right = join(context, then, otherwise)
     return typed_tree.Conditional(type_, tree.span, test, left, right)
 
 

@@ -17,7 +17,7 @@ from btpy.lang.check.attachments import Report
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, convert, may_be_number, mistyped, typed_null, widen
 from btpy.lang.check.faults import FaultError, fault, named
-from btpy.lang.check.operators import binary
+from btpy.lang.check.operators import Operand, binary
 from btpy.lang.check.redaction import is_secret
 from btpy.lang.hints import foreign_names
 from btpy.lang.inputs import Ambient, InputKind
@@ -143,7 +143,7 @@ def scoped_assign(context: Context, target: nodes.ScopedVariable, tree: nodes.As
     nothing = typed_tree.Constant(STRING if start == "" else ANY, target.span, start)
     before = typed_tree.Coalesce(STRING if start == "" else ANY, target.span, boxed(old), boxed(nothing))
     number = typed_tree.Convert(variable.type, target.span, before) if is_number(variable.type) else before
-    result = binary(context, operator[:-1], tree.operator, number, value, target, tree.value, tree.span)
+    result = binary(context, operator[:-1], Operand(number, target), Operand(value, tree.value), tree.span)
     return typed_tree.ScopedStore(variable, _stored_as(context, variable, result, tree.value), target.span, of)
 
 

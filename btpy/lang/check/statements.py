@@ -16,7 +16,7 @@ from btpy.lang.check.functions import has_effect, inline, leave
 from btpy.lang.check.jfr_events import write_event
 from btpy.lang.check.loops import for_statement
 from btpy.lang.check.maps import find_map, map_and_keys, plot, store, table, whole_map
-from btpy.lang.check.operators import binary
+from btpy.lang.check.operators import Operand, binary
 from btpy.lang.check.printing import emit_event, print_format, print_values, speculation
 from btpy.lang.check.redaction import is_secret
 from btpy.lang.check.scoped import clear_state, clear_thread, flow_change, scoped_assign
@@ -114,8 +114,8 @@ def _assign(context: Context, tree: nodes.Assign) -> Statement:
                 raise FaultError(problem)
             value = context.value(tree.value)
             if operator != "=":
-                old = typed_tree.LocalValue(local.type, target.span, local.index)
-                value = binary(context, operator[:-1], tree.operator, old, value, target, tree.value, tree.span)
+                old = Operand(typed_tree.LocalValue(local.type, target.span, local.index), target)
+                value = binary(context, operator[:-1], old, Operand(value, tree.value), tree.span)
             value = convert(context, value, local.type, tree.value, f"`{target.text}`", local.span)
             return typed_tree.Let(local.index, value)
         case nodes.TargetVariable():
