@@ -15,12 +15,13 @@ from btpy.lang.builtins import (
     Signature,
 )
 from btpy.lang.check.attachments import Report
+from btpy.lang.check.conversions import LITERAL_TYPES
 from btpy.lang.check.faults import FaultError, fault
 from btpy.lang.link.parameters import constant
 from btpy.lang.syntax import nodes
 from btpy.model.diagnostics import Label, did_you_mean, quote
 from btpy.model.maps import Linear, MapKind, Most, Percents, Series, SeriesOperator
-from btpy.model.types import ANY, BYTES, DOUBLE, DURATION, LONG, Kind, Type
+from btpy.model.types import ANY, DOUBLE, Kind, Type
 
 _PERCENTILES = (50.0, 90.0, 99.0)
 _INTERVAL = 1_000_000_000
@@ -123,16 +124,8 @@ def _value(tree: nodes.Expression) -> int | float | bool | str | None:
 
 def _number(tree: nodes.Expression) -> tuple[int | float, Type]:
     number = constant(tree)
-    if number is not None and isinstance(number.value, int | float):
-        types = {
-            nodes.LiteralKind.INTEGER: LONG,
-            nodes.LiteralKind.LONG: LONG,
-            nodes.LiteralKind.FLOAT: DOUBLE,
-            nodes.LiteralKind.DURATION: DURATION,
-            nodes.LiteralKind.SIZE: BYTES,
-        }
-        if number.kind in types:
-            return number.value, types[number.kind]
+    if number is not None and isinstance(number.value, int | float) and not isinstance(number.value, bool):
+        return number.value, LITERAL_TYPES[number.kind]
     raise fault("BT107", "a bound of `lhist` must be a constant number", Label(tree.span, "not a constant"))
 
 
