@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from btpy.dataclass import dataclass
 from btpy.lang.builtins import ANNOTATIONS, DEFAULT_MAX_METHODS, LOCATIONS, Location, Place
+from btpy.lang.check.faults import repeated
 from btpy.lang.check.patterns import check_pattern, check_signature
 from btpy.lang.hints import foreign_names
 from btpy.lang.syntax import nodes
@@ -292,14 +293,7 @@ def _named_arguments(annotation: nodes.Annotation, report: Report, by_position: 
                 )
             )
         elif name in by_name:
-            report(
-                Diagnostic(
-                    "BT102",
-                    f"`{name}` is given twice",
-                    Label(argument.span, "again here"),
-                    (Label(by_name[name].span, "first here"),),
-                )
-            )
+            report(repeated(f"`{name}` is given twice", argument.span, by_name[name].span))
         else:
             by_name[name] = nodes.Argument(argument.span, nodes.Identifier(argument.span, name), argument.value)
     return by_name
@@ -443,7 +437,8 @@ def _arguments_of_on_method(annotation: nodes.Annotation, report: Report) -> dic
             )
             misspelt.update((meant.replace("clazz", "class"), argument) for meant in nearest(name, names)[:1])
         elif name in arguments:
-            report(_given_twice(name, argument.name.span, arguments[name].span))
+            help_ = ('write several patterns as a list:  class=["a.B", "c.D"]',) if name == "class" else ()
+            report(repeated(f"`{name}` is given twice", argument.name.span, arguments[name].span, help_))
         else:
             arguments[name] = argument
     arguments = {**misspelt, **arguments}  # a misspelt argument was reported, so it is not reported as missing
@@ -461,16 +456,6 @@ def _arguments_of_on_method(annotation: nodes.Annotation, report: Report) -> dic
         )
         return None
     return arguments
-
-
-def _given_twice(name: str, span: Span, first: Span) -> Diagnostic:
-    return Diagnostic(
-        "BT102",
-        f"`{name}` is given twice",
-        Label(span, "again here"),
-        (Label(first, "first here"),),
-        help=('write several patterns as a list:  class=["a.B", "c.D"]',) if name == "class" else (),
-    )
 
 
 def _string(argument: nodes.Argument | None, report: Report) -> str | None:
@@ -706,14 +691,7 @@ def _with_arguments(
                 )
             )
         elif key in by_name:
-            report(
-                Diagnostic(
-                    "BT102",
-                    f"`{key}` is given twice",
-                    Label(argument.span, "again here"),
-                    (Label(by_name[key].span, "first here"),),
-                )
-            )
+            report(repeated(f"`{key}` is given twice", argument.span, by_name[key].span))
         else:
             by_name[key] = nodes.Argument(argument.span, nodes.Identifier(argument.span, key), argument.value)
     if "when" in by_name:

@@ -6,6 +6,7 @@ import re
 
 from btpy.lang.syntax import nodes
 from btpy.model.diagnostics import Diagnostic, Fix, Label
+from btpy.model.source import Span
 from btpy.model.types import Type
 
 
@@ -29,6 +30,11 @@ def fault(
 ) -> FaultError:
     """The exception for a new diagnostic, with the fields of :class:`Diagnostic`."""
     return FaultError(Diagnostic(code, message, primary, secondary, help, notes, fixes))
+
+
+def repeated(message: str, again: Span, first: Span, help: tuple[str, ...] = ()) -> Diagnostic:
+    """The diagnostic for a name that may be given only once."""
+    return Diagnostic("BT102", message, Label(again, "again here"), (Label(first, "first here"),), help)
 
 
 def counted(number: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from btpy.dataclass import dataclass
 from btpy.lang.builtins import AGGREGATIONS, MAX_KEYS, MAX_MAP_KEYS
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.conversions import type_of_name
-from btpy.lang.check.faults import FaultError, fault
+from btpy.lang.check.faults import FaultError, fault, repeated
 from btpy.lang.check.key_names import key_names
 from btpy.lang.syntax import nodes
 from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
@@ -45,14 +45,8 @@ def declared_maps(trees: Iterable[nodes.MapDeclaration], report: Report) -> dict
     for tree in trees:
         name = tree.name.text
         if name in declarations:
-            report(
-                Diagnostic(
-                    "BT102",
-                    f"`{map_title(name)}` is declared twice",
-                    Label(tree.name.span, "again here"),
-                    (Label(declarations[name].tree.name.span, "first here"),),
-                )
-            )
+            first = declarations[name].tree.name.span
+            report(repeated(f"`{map_title(name)}` is declared twice", tree.name.span, first))
             continue
         try:
             declarations[name] = _declared(tree)
@@ -77,12 +71,8 @@ def _declared(tree: nodes.MapDeclaration) -> DeclaredMap:
     names: dict[str, nodes.Identifier] = {}
     for key in tree.keys:
         if key.name is not None and names.setdefault(key.name.text, key.name) is not key.name:
-            raise fault(
-                "BT102",
-                f"two keys have the name `{key.name.text}`",
-                Label(key.name.span, "again here"),
-                (Label(names[key.name.text].span, "first here"),),
-            )
+            first = names[key.name.text].span
+            raise FaultError(repeated(f"two keys have the name `{key.name.text}`", key.name.span, first))
     return DeclaredMap(tuple(type_of_name(key.type) for key in tree.keys), storage, tree)
 
 
