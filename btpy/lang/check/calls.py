@@ -226,21 +226,17 @@ def _builtin(context: Context, function: Function, span: Span, values: list[Expr
         case "caller":
             one = typed_tree.Constant(INT, span, 1)
             return typed_tree.BuiltinCall(function.result, span, "frame", (*values, one))
-        case "frame":
+        case "frame" | "stack" as name:
             *others, skip = values
             if isinstance(skip, typed_tree.Constant) and not skip.value:
-                return typed_tree.BuiltinCall(function.result, span, "frame", tuple(others))
-            return typed_tree.BuiltinCall(function.result, span, FRAME_WITHOUT, tuple(values))
+                return typed_tree.BuiltinCall(function.result, span, name, tuple(others))
+            without = FRAME_WITHOUT if name == "frame" else STACK_WITHOUT
+            return typed_tree.BuiltinCall(function.result, span, without, tuple(values))
         case "lock_waits":
             globs = typed_tree.Constant(STRING, span, frameworks(context.permissions.frameworks).text)
             return typed_tree.BuiltinCall(function.result, span, function.name, (globs,))
         case "app_frame":
             return _app_frame(context, function, span, values)
-        case "stack":
-            *others, skip = values
-            if isinstance(skip, typed_tree.Constant) and not skip.value:
-                return typed_tree.BuiltinCall(function.result, span, "stack", tuple(others))
-            return typed_tree.BuiltinCall(function.result, span, STACK_WITHOUT, tuple(values))
         case builtins.MATCHES:
             text, pattern = values
             return operators.match(text, pattern, span)
@@ -335,7 +331,7 @@ def _entry(context: Context, tree: nodes.Call) -> Expr:
     value = typed_null(value)
     entry = Entry(len(context.entries), inputs, value)
     context.entries.append(entry)
-    result = typed_tree.InputValue(value.type, span, context.input(InputKind.ENTRY, entry.index, value.type.slot))
+    result = context.input_value(value.type, span, InputKind.ENTRY, entry.index)
     context.entry_texts[key] = result
     return result
 

@@ -6,7 +6,7 @@ from btpy.lang import program, typed_tree
 from btpy.lang.builtins import OFF_TARGET, Place
 from btpy.lang.check.context import Context, Local
 from btpy.lang.check.conversions import condition, typed_null
-from btpy.lang.check.faults import fault
+from btpy.lang.check.faults import FaultError, fault, repeated
 from btpy.lang.check.printing import begin_speculation
 from btpy.lang.check.redaction import is_secret
 from btpy.lang.syntax import nodes
@@ -22,11 +22,10 @@ EVENT = "event"
 def provided(probe: nodes.Probe) -> dict[str, nodes.Identifier]:
     """The names of all values that a probe provides anywhere."""
     names: dict[str, nodes.Identifier] = {}
-    for node in nodes.walk(probe.body):
-        if isinstance(node, nodes.Call) and node.function.text == "provide":
-            for argument in node.arguments:
-                if argument.name is not None:
-                    names.setdefault(argument.name.text, argument.name)
+    for call in nodes.calls(probe.body, "provide"):
+        for argument in call.arguments:
+            if argument.name is not None:
+                names.setdefault(argument.name.text, argument.name)
     return names
 
 
@@ -65,12 +64,7 @@ def provide(context: Context, call: nodes.Call) -> list[Statement]:
             raise fault("BT107", "provided values must have names", Label(argument.span), help=("provide(name=value)",))
         name = argument.name.text
         if name in by_name:
-            raise fault(
-                "BT102",
-                f"`{name}` is given twice",
-                Label(argument.name.span, "again here"),
-                (Label(by_name[name].span, "first here"),),
-            )
+            raise FaultError(repeated(f"`{name}` is given twice", argument.name.span, by_name[name].span))
         by_name[name] = argument.name
         value = typed_null(context.value(argument.value))
         if name in requested:
@@ -141,7 +135,7 @@ def unfit_host(name: nodes.Name, host: program.Probe) -> Diagnostic | None:
             (Label(label, "runs with another probe"),),
             help=(f"subscribe to the probe that `{name.span.text}` subscribes to",),
         )
-    if _provides(host.tree):
+    if any(True for _ in nodes.calls(host.tree.body, "provide")):
         return None
     return Diagnostic(
         "BT117",
@@ -150,7 +144,3 @@ def unfit_host(name: nodes.Name, host: program.Probe) -> Diagnostic | None:
         (Label(label, "no `provide` in its body"),),
         help=("a probe gives values to others by  provide(name=value)",),
     )
-
-
-def _provides(probe: nodes.Probe) -> bool:
-    return any(isinstance(node, nodes.Call) and node.function.text == "provide" for node in nodes.walk(probe.body))

@@ -152,11 +152,9 @@ def has_effect(function: nodes.Function) -> bool:
     """Whether a call can have an effect besides its value."""
     if not isinstance(function.body, nodes.Block):
         return False
-    harmless = (nodes.Let, nodes.If, nodes.Return)
     return any(
         isinstance(node, nodes.ExpressionStatement | nodes.Assign | nodes.Step | nodes.Delete | nodes.For)
         for node in nodes.walk(function.body)
-        if not isinstance(node, harmless)
     )
 
 
@@ -184,7 +182,7 @@ def _matched(call: nodes.Call, function: nodes.Function) -> list[nodes.Expressio
     return [by_name[name] for name in names]
 
 
-def type_uncalled(context: Context, function: nodes.Function) -> None:
+def type_function(context: Context, function: nodes.Function) -> None:
     """Types a function that nothing calls, for the values that its parameters declare."""
     variables = {}
     for formal in function.formals:

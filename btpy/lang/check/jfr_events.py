@@ -79,11 +79,10 @@ def writes_events(trees: Iterable[nodes.Tree]) -> bool:
 
 def _written(tree: nodes.Tree) -> Iterator[str]:
     """The names of the events that the ``jfr(…)`` statements of a tree write."""
-    for node in nodes.walk(tree):
-        if isinstance(node, nodes.Call) and node.function.text == JFR and node.arguments:
-            name = node.arguments[0].value
-            if isinstance(name, nodes.Literal) and isinstance(name.value, str):
-                yield name.value
+    for call in nodes.calls(tree, JFR):
+        name = call.arguments[0].value if call.arguments else None
+        if isinstance(name, nodes.Literal) and isinstance(name.value, str):
+            yield name.value
 
 
 def _field(context: Context, label: str, tree: nodes.Expression, value: Expr) -> JfrField:

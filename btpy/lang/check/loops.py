@@ -24,15 +24,13 @@ from btpy.model.types import ANY, BOOLEAN, INT, LONG, Kind, Type, array_of
 
 _WALKED = (Kind.ANY, Kind.OBJECT, Kind.ARRAY, Kind.NULL)
 
-Block = Callable[[Context, nodes.Block], tuple[Statement, ...]]
 
-
-def for_statement(context: Context, tree: nodes.For, block: Block) -> Statement:
+def for_statement(context: Context, tree: nodes.For) -> Statement:
     limit = None if tree.limit is None else _limit(context, tree.limit)
     if isinstance(tree.iterable, nodes.Range):
-        return _for_range(context, tree, tree.iterable, limit, block)
+        return _for_range(context, tree, tree.iterable, limit)
     if isinstance(tree.iterable, nodes.MapReference) and not tree.iterable.keys:
-        return _for_map(context, tree, tree.iterable, limit, block)
+        return _for_map(context, tree, tree.iterable, limit)
     container = walked(context, tree.iterable)
     if len(tree.variables) > 2:
         raise fault(
@@ -48,11 +46,11 @@ def for_statement(context: Context, tree: nodes.For, block: Block) -> Statement:
         secret = is_secret(context, tree.iterable)
         pairs = zip(tree.variables, types, strict=True)
         variables = tuple(define(context, name, type_, secret=secret) for name, type_ in pairs)
-        body = block(context, tree.body)
+        body = context.block(tree.body)
     return typed_tree.ForEach(tree.iterable.span, variables, container, limit, body)
 
 
-def _for_range(context: Context, tree: nodes.For, range_: nodes.Range, limit: Expr | None, block: Block) -> Statement:
+def _for_range(context: Context, tree: nodes.For, range_: nodes.Range, limit: Expr | None) -> Statement:
     if len(tree.variables) > 1:
         raise fault("BT103", "a range gives one number at a time", Label(tree.variables[1].span, "unexpected"))
     first, last = (context.value(bound) for bound in (range_.first, range_.end))
@@ -61,13 +59,11 @@ def _for_range(context: Context, tree: nodes.For, range_: nodes.Range, limit: Ex
     last = convert(context, last, type_, range_.end, "a range")
     with context.scope():
         variable = define(context, tree.variables[0], type_)
-        body = block(context, tree.body)
+        body = context.block(tree.body)
     return typed_tree.ForRange(range_.span, variable, first, last, limit, body)
 
 
-def _for_map(
-    context: Context, tree: nodes.For, reference: nodes.MapReference, limit: Expr | None, block: Block
-) -> Statement:
+def _for_map(context: Context, tree: nodes.For, reference: nodes.MapReference, limit: Expr | None) -> Statement:
     """``for k in @m``, ``for k, v in @m``: the keys at the start of the loop, each with its value at the time of its
     iteration. A map with several keys needs a variable for each.
     """
@@ -111,7 +107,7 @@ def _for_map(
             key_values = tuple(typed_tree.LocalValue(ANY, span, index) for index in locals_)
             value = map_read(map_, key_values, names[-1].span)
             first.append(typed_tree.Let(define(context, names[-1], value.type).index, value))
-        body = block(context, tree.body)
+        body = context.block(tree.body)
     return typed_tree.ForEach(span, (variable,), container, limit, (*first, *body))
 
 

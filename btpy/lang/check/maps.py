@@ -178,7 +178,7 @@ def print_map(context: Context, call: nodes.Call, map_: Map, view: MapView) -> S
     name = call.function.text
     options = _options(call, PRINT_MAP_OPTIONS, ORDERS[map_.kind], f"a `{map_.kind.value}` map")
     kind = TemplateKind.MAP if name == "print" else TemplateKind.PLOT
-    template = context.template(call.span, kind, (), "", (map_.id,), options, _flushed((view,)))
+    template = context.template(call.span, kind, maps=(map_.id,), options=options, flushed=_flushed((view,)))
     return typed_tree.PrintMaps(template, (view,))
 
 
@@ -227,7 +227,7 @@ def table(context: Context, call: nodes.Call) -> Statement:
     )
     maps = tuple(map_.id for map_, _ in views)
     map_views = tuple(view for _, view in views)
-    template = context.template(call.span, TemplateKind.TABLE, (), "", maps, options, _flushed(map_views))
+    template = context.template(call.span, TemplateKind.TABLE, maps=maps, options=options, flushed=_flushed(map_views))
     return typed_tree.PrintMaps(template, map_views)
 
 
@@ -363,9 +363,7 @@ def filled_maps(checked: program.Program) -> dict[str, str]:
     """For a program that prints no events: the maps that each probe fills, such as ``@a and @b``, by the name of the
     probe. Empty for other programs.
     """
-    if any(
-        template.kind in (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.WARN) for template in checked.templates
-    ):
+    if any(template.kind in _EVENTS for template in checked.templates):
         return {}
     declared = {map_.name for map_ in checked.maps}
     filled = {}

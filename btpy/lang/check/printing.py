@@ -12,7 +12,7 @@ from btpy.lang.check.calls import all_locals, function_arguments, match_argument
 from btpy.lang.check.carrying import carried_values
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, convert, may_be_number, mistyped, typed_null
-from btpy.lang.check.faults import FaultError, counted, fault, named, were, with_article
+from btpy.lang.check.faults import FaultError, counted, fault, named, repeated, were, with_article
 from btpy.lang.check.maps import print_map, view_of
 from btpy.lang.check.redaction import concealed
 from btpy.lang.check.variables import ALL, all_arguments, is_known, require_place, resolve
@@ -176,12 +176,7 @@ def named_arguments(arguments: Sequence[nodes.Argument], labels: dict[str, Span]
             )
         label = argument.name.text
         if label in labels:
-            raise fault(
-                "BT102",
-                f"`{label}` is given twice",
-                Label(argument.name.span, "again here"),
-                (Label(labels[label], "first here"),),
-            )
+            raise FaultError(repeated(f"`{label}` is given twice", argument.name.span, labels[label]))
         labels[label] = argument.name.span
         by_name[label] = argument
     return by_name
@@ -269,16 +264,15 @@ def emitted(
             record.carry(value, label)
     speculation = context.speculation
     if speculation is None:
-        return typed_tree.Emit(context.template(call.span, kind, record.parts(), name, (), options), record.values)
-    template = context.template(call.span, kind, record.parts(), name, (), (*options, SPECULATIVE))
+        return typed_tree.Emit(context.template(call.span, kind, record.parts(), name, options=options), record.values)
+    template = context.template(call.span, kind, record.parts(), name, options=(*options, SPECULATIVE))
     return typed_tree.Emit(template, (typed_tree.LocalValue(ANY, speculation.span, speculation.index), *record.values))
 
 
 def begin_speculation(context: Context, probe: program.Probe) -> tuple[Statement, ...]:
     """The first statement of a body with speculative records: it clears the speculation."""
     trees = [tree for tree in (probe.tree.body, *(call.body for call in probe.calls)) if SPECULATE in tree.span.text]
-    calls = (node for tree in trees for node in nodes.walk(tree) if isinstance(node, nodes.Call))
-    speculate = next((call for call in calls if call.function.text == SPECULATE), None)
+    speculate = next((call for tree in trees for call in nodes.calls(tree, SPECULATE)), None)
     context.speculation = None if speculate is None else context.hide(ANY, speculate.span)
     if context.speculation is None:
         return ()
@@ -296,7 +290,7 @@ def speculation(context: Context, call: nodes.Call) -> Statement:
         assert context.speculation is not None
         return typed_tree.Let(context.speculation.index, value)
     kind = TemplateKind.COMMIT if name == "commit" else TemplateKind.DISCARD
-    return typed_tree.Emit(context.template(call.span, kind, (), "", (), ()), (value,))
+    return typed_tree.Emit(context.template(call.span, kind), (value,))
 
 
 class Record:

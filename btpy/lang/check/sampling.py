@@ -8,7 +8,7 @@ from dataclasses import replace
 from btpy.dataclass import dataclass
 from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.check.attachments import Report
-from btpy.lang.check.faults import FaultError, fault
+from btpy.lang.check.faults import FaultError, fault, repeated
 from btpy.lang.program import Probe
 from btpy.lang.syntax import nodes
 from btpy.model.attachments import Attachment, MethodAttachment
@@ -40,12 +40,7 @@ def firing(tree: nodes.Probe, attachment: Attachment, report: Report) -> Firing:
             continue
         try:
             if name in by_name:
-                raise fault(
-                    "BT102",
-                    f"`@{name}` is given twice",
-                    Label(annotation.span, "again here"),
-                    (Label(by_name[name].span, "first here"),),
-                )
+                raise FaultError(repeated(f"`@{name}` is given twice", annotation.span, by_name[name].span))
             by_name[name] = annotation
             if name == "Sample" and not isinstance(attachment, MethodAttachment):
                 raise fault("BT111", "`@Sample` works only with `@OnMethod`", Label(annotation.span, "no hits here"))
@@ -100,7 +95,9 @@ def _methods_of(probe: Probe) -> object:
 
 
 def _annotation(probe: Probe) -> nodes.Annotation:
-    return next(annotation for annotation in probe.tree.annotations if annotation.name.text == "Sample")
+    annotation = nodes.annotation_of(probe.tree, "Sample")
+    assert annotation is not None  # only @Sample gives a probe a sampling
+    return annotation
 
 
 def _arguments(annotation: nodes.Annotation) -> dict[str, nodes.Expression]:

@@ -202,14 +202,10 @@ def flow_change(context: Context, function: Function, call: nodes.Call) -> State
     if function.name in _CHANGING and context.places:
         if context.places == (Place.ENTRY,):
             change = 0 if function.name == "begin_flow" else 1
-            entered = typed_tree.InputValue(INT, call.span, context.input(InputKind.FLOW, change, "I"))
+            entered = context.input_value(INT, call.span, InputKind.FLOW, change)
         elif EXITS.issuperset(context.places):
             context.input(InputKind.FLOW, 2, "I")
     return typed_tree.FlowChange(function.name, of, entered, call.span)
-
-
-def clear_state(context: Context, tree: nodes.Expression) -> Statement:
-    return typed_tree.StateClear(stateful(context, tree))
 
 
 def clear_thread(context: Context, span: Span) -> Statement:

@@ -34,7 +34,7 @@ def span(context: Context, call: nodes.Call) -> Statement:
     name = kind_of_event(call, "the name of the span", _EXAMPLE) if is_named else "span"
     record = Record(context)
     place = call.function.span
-    record.value(typed_tree.InputValue(LONG, place, context.input(InputKind.START, 0, "J")), None)
+    record.value(context.input_value(LONG, place, InputKind.START), None)
     opened = context.input(InputKind.SPAN, 0 if _is_certain(context, call) else 1, REFERENCE)
     span_value = typed_tree.InputValue(OBJECT, place, opened)
     for field, value in _values(context, span_value, place):
@@ -49,7 +49,7 @@ def _values(context: Context, begun: Expr, place: Span) -> Iterator[tuple[SpanFi
     yield SpanField.SPAN_ID, typed_tree.BuiltinCall(STRING, place, builtins.SPAN_OWN_ID, (begun,))
     yield SpanField.PARENT_ID, typed_tree.BuiltinCall(STRING, place, builtins.SPAN_PARENT_ID, (begun,))
     yield SpanField.FLAGS, typed_tree.BuiltinCall(LONG, place, builtins.SPAN_FLAGS, (begun,))
-    yield SpanField.DURATION, typed_tree.InputValue(DURATION, place, context.input(InputKind.DURATION, 0, "J"))
+    yield SpanField.DURATION, context.input_value(DURATION, place, InputKind.DURATION)
     if Point.THROW in _ends(context):
         exception = variable_value(context, VARIABLES["exception"], place)
         frames = typed_tree.Constant(INT, place, _FRAMES)
@@ -70,7 +70,7 @@ def _is_certain(context: Context, call: nodes.Call) -> bool:
     if len(_ends(context)) < 2 or probe.sampling is not None or probe.limit != NO_LIMIT:
         return False
     tree = probe.tree
-    if tree.when is not None or any(annotation.name.text == "Outermost" for annotation in tree.annotations):
+    if tree.when is not None or nodes.annotation_of(tree, "Outermost") is not None:
         return False
     for statement in tree.body.statements:
         if isinstance(statement, nodes.ExpressionStatement) and statement.value is call:

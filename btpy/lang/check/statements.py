@@ -19,7 +19,7 @@ from btpy.lang.check.maps import find_map, map_and_keys, plot, store, table, who
 from btpy.lang.check.operators import Operand, binary
 from btpy.lang.check.printing import emit_event, print_format, print_values, speculation
 from btpy.lang.check.redaction import is_secret
-from btpy.lang.check.scoped import clear_state, clear_thread, flow_change, scoped_assign
+from btpy.lang.check.scoped import clear_thread, flow_change, scoped_assign, stateful
 from btpy.lang.check.spans import span
 from btpy.lang.check.static_check import check_static
 from btpy.lang.check.variables import is_known, not_assignable, refuse_shadowing
@@ -68,7 +68,7 @@ def _statement(context: Context, tree: nodes.Statement) -> list[Statement]:
                 )
             return [typed_tree.Stop()]
         case nodes.For():
-            return [for_statement(context, tree, block)]
+            return [for_statement(context, tree)]
 
 
 def _if(context: Context, tree: nodes.If) -> Statement:
@@ -178,7 +178,7 @@ def _statement_call(context: Context, function: Function, call: nodes.Call) -> l
             (code,) = match_arguments(context, call, "exit", function.synopsis, signatures)[0]
             zero = typed_tree.Constant(INT, call.span, 0)
             value = zero if code is None else convert(context, context.value(code), INT, code, "`code`")
-            template = context.template(call.span, TemplateKind.EXIT, (), "", (), ())
+            template = context.template(call.span, TemplateKind.EXIT)
             return [typed_tree.ExitSession(template, value)]
         case "print_threads" | "print_deadlocks" | "print_properties" | "print_environment":
             return [_print_facts(context, function, call)]
@@ -230,15 +230,17 @@ def _print_facts(context: Context, function: Function, call: nodes.Call) -> Stat
     (argument,) = function_arguments(context, call, function)
     first, second = Slot(0, STRING), Slot(1, STACK if argument.type is INT else STRING)
     parts = (first, " = ", second) if function.redacts else (first, "\n", second)
-    return typed_tree.PrintFacts(
-        function.name, context.template(call.span, TemplateKind.PRINT, parts, "", (), ()), argument
-    )
+    return typed_tree.PrintFacts(function.name, context.template(call.span, TemplateKind.PRINT, parts), argument)
 
 
 def _forget(context: Context, function: Function, call: nodes.Call) -> Statement:
     signatures = function.signatures or (Signature(()),)
     arguments = match_arguments(context, call, function.name, function.synopsis, signatures)[0]
-    return clear_state(context, call.arguments[0].value) if arguments else clear_thread(context, call.span)
+    return (
+        typed_tree.StateClear(stateful(context, call.arguments[0].value))
+        if arguments
+        else clear_thread(context, call.span)
+    )
 
 
 _DUMP = re.compile(r"/(?!.*(?:^|/)\.\.?(?:/|$)).+\.hprof")

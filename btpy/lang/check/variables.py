@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from btpy.lang import typed_tree
@@ -183,35 +184,35 @@ def variable_value(context: Context, variable: Variable, span: Span) -> Expr:
             if shape is not None and shape.static:
                 return typed_tree.Constant(OBJECT, span, None)
             self_type = shape.self_type if shape is not None else OBJECT
-            return typed_tree.InputValue(self_type, span, context.input(InputKind.SELF, 0, _OBJECT))
+            return context.input_value(self_type, span, InputKind.SELF)
         case "retval":
             return _retval(context, span)
         case "exception":
             if shape is not None and shape.point not in _WITH_EXCEPTION and context.places != (Place.UNCAUGHT,):
                 return typed_tree.Constant(OBJECT, span, None)
-            return typed_tree.InputValue(OBJECT, span, context.input(InputKind.EXCEPTION, 0, _OBJECT))
+            return context.input_value(OBJECT, span, InputKind.EXCEPTION)
         case "duration":
-            return typed_tree.InputValue(DURATION, span, context.input(InputKind.DURATION, 0, "J"))
+            return context.input_value(DURATION, span, InputKind.DURATION)
         case "depth":
-            return typed_tree.InputValue(INT, span, context.input(InputKind.DEPTH, 0, "I"))
+            return context.input_value(INT, span, InputKind.DEPTH)
         case "indent":
-            depth = typed_tree.InputValue(INT, span, context.input(InputKind.DEPTH, 0, "I"))
+            depth = context.input_value(INT, span, InputKind.DEPTH)
             return typed_tree.BuiltinCall(STRING, span, INDENT, (depth,))
         case "self_time":
-            duration = typed_tree.InputValue(DURATION, span, context.input(InputKind.DURATION, 0, "J"))
-            nested = typed_tree.InputValue(LONG, span, context.input(InputKind.NESTED, 0, "J"))
+            duration = context.input_value(DURATION, span, InputKind.DURATION)
+            nested = context.input_value(LONG, span, InputKind.NESTED)
             return typed_tree.BuiltinCall(DURATION, span, SELF_TIME, (duration, nested))
         case "target" | "lock":
             type_ = OBJECT if shape is None else _offered(context, variable.name).target
             if type_ is None:
                 return typed_tree.Constant(OBJECT, span, None)
-            return typed_tree.InputValue(type_, span, context.input(InputKind.TARGET, 0, _OBJECT))
+            return context.input_value(type_, span, InputKind.TARGET)
         case "oldval":
             return _operand(context, InputKind.OLD_VALUE, variable.name, span)
         case "newval":
             return _operand(context, InputKind.NEW_VALUE, variable.name, span)
         case "index":
-            return typed_tree.InputValue(INT, span, context.input(InputKind.INDEX, 0, "I"))
+            return context.input_value(INT, span, InputKind.INDEX)
         case "length":
             return _length(context, 0, span)
         case "size":
@@ -247,14 +248,14 @@ def fact(context: Context, name: str, span: Span) -> Expr | None:
     facts = FACTS.get(context.places[0], ()) if context.places else ()  # a function that nothing calls has no place
     for index, event_fact in enumerate(facts):
         if event_fact.name == name:
-            return typed_tree.InputValue(event_fact.type, span, context.input(InputKind.FACT, index, _OBJECT))
+            return context.input_value(event_fact.type, span, InputKind.FACT, index, _OBJECT)
     return None
 
 
 def _retval(context: Context, span: Span) -> Expr:
     shape = context.shape
     if shape is None:
-        return typed_tree.InputValue(ANY, span, context.input(InputKind.RETVAL, 0, _OBJECT))
+        return context.input_value(ANY, span, InputKind.RETVAL)
     returns, descriptor = shape.returns, shape.return_descriptor
     if shape.operation is not None:
         returns, descriptor = shape.operation.value or VOID, shape.operation.value_descriptor
@@ -268,7 +269,7 @@ def _retval(context: Context, span: Span) -> Expr:
         )
     if shape.point in _THROWS:
         return typed_tree.Constant(returns if returns.is_reference else ANY, span, None)
-    return typed_tree.InputValue(returns, span, context.input(InputKind.RETVAL, 0, descriptor))
+    return context.input_value(returns, span, InputKind.RETVAL, 0, descriptor)
 
 
 def _offered(context: Context, name: str) -> OperationShape:
@@ -281,14 +282,14 @@ def _offered(context: Context, name: str) -> OperationShape:
 def _operand(context: Context, kind: InputKind, name: str, span: Span) -> Expr:
     """``oldval`` and ``newval``."""
     if context.shape is None:
-        return typed_tree.InputValue(ANY, span, context.input(kind, 0, _OBJECT))
+        return context.input_value(ANY, span, kind)
     operation = _offered(context, name)
-    return typed_tree.InputValue(operation.value or ANY, span, context.input(kind, 0, operation.value_descriptor))
+    return context.input_value(operation.value or ANY, span, kind, 0, operation.value_descriptor)
 
 
 def call_argument_value(context: Context, index: int, span: Span) -> Expr:
     if context.shape is None:
-        return typed_tree.InputValue(ANY, span, context.input(InputKind.TARGET_ARG, index, _OBJECT))
+        return context.input_value(ANY, span, InputKind.TARGET_ARG, index)
     operation = _offered(context, "targs")
     count = len(operation.arguments)
     if index >= count:
@@ -300,15 +301,13 @@ def call_argument_value(context: Context, index: int, span: Span) -> Expr:
             if count == 0
             else (f"it has {counted(count, 'parameter')}: targs[0] … targs[{count - 1}]",),
         )
-    return typed_tree.InputValue(
-        operation.arguments[index],
-        span,
-        context.input(InputKind.TARGET_ARG, index, operation.argument_descriptors[index]),
+    return context.input_value(
+        operation.arguments[index], span, InputKind.TARGET_ARG, index, operation.argument_descriptors[index]
     )
 
 
 def _length(context: Context, dimension: int, span: Span) -> Expr:
-    return typed_tree.InputValue(INT, span, context.input(InputKind.LENGTH, dimension, "I"))
+    return context.input_value(INT, span, InputKind.LENGTH, dimension)
 
 
 def _size(context: Context, span: Span) -> Expr:
@@ -345,9 +344,7 @@ def _size(context: Context, span: Span) -> Expr:
 def _frame_variable(context: Context, index: int, span: Span) -> Expr:
     assert context.shape is not None
     variable = context.shape.variables[index]
-    return typed_tree.InputValue(
-        variable.type, span, context.input(InputKind.FRAME_VARIABLE, index, variable.descriptor)
-    )
+    return context.input_value(variable.type, span, InputKind.FRAME_VARIABLE, index, variable.descriptor)
 
 
 def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
@@ -359,14 +356,8 @@ def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
     if context.shape is None:
         formals = context.probe.formals
         if formals is not None and not context.probe.open_formals and FRAME_PLACES.isdisjoint(context.places):
-            raise fault(
-                "BT112",
-                f"the traced method has no parameter `{name}`",
-                Label(span),
-                help=did_you_mean(f"${name}", [f"${formal.name}" for formal in formals]),
-                notes=("parameters: " + (quote(f"${formal.name}" for formal in formals) or "none"),),
-            )
-        return typed_tree.InputValue(ANY, span, context.input(InputKind.ARG, 0, _OBJECT))
+            raise _no_parameter(name, span, [formal.name for formal in formals])
+        return context.input_value(ANY, span, InputKind.ARG)
     if context.shape.point in FRAME_POINTS and not context.in_entry:
         return _live_variable(context, context.shape, tree)
     names = context.shape.names
@@ -385,7 +376,11 @@ def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
             ),
             notes=("the class was compiled without -g and without -parameters",),
         )
-    raise fault(
+    raise _no_parameter(name, span, parameters)
+
+
+def _no_parameter(name: str, span: Span, parameters: Sequence[str]) -> FaultError:
+    return fault(
         "BT112",
         f"the traced method has no parameter `{name}`",
         Label(span),
@@ -427,12 +422,10 @@ def argument_value(context: Context, index: int, span: Span) -> Expr:
         if formals is not None and index >= len(formals) and not context.probe.open_formals:
             raise FaultError(_no_argument(index, span, len(formals)))
         declared_type = _declared(context, index)
-        return typed_tree.InputValue(declared_type, span, context.input(InputKind.ARG, index, _OBJECT))
+        return context.input_value(declared_type, span, InputKind.ARG, index, _OBJECT)
     if index >= len(shape.parameters):
         raise FaultError(_no_argument(index, span, len(shape.parameters)))
-    return typed_tree.InputValue(
-        shape.parameters[index], span, context.input(InputKind.ARG, index, shape.descriptors[index])
-    )
+    return context.input_value(shape.parameters[index], span, InputKind.ARG, index, shape.descriptors[index])
 
 
 def _declared(context: Context, index: int) -> Type:
