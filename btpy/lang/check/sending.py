@@ -13,7 +13,7 @@ from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
 
 def check_sending(checking: Checking) -> None:
     """Reports events that no probe listens to, and circles of events. Probes of other scripts listen, too."""
-    probes, others = [draft.probe for draft in checking.drafts], checking.shared.active
+    probes, others = [draft.probe for draft in checking.drafts], checking.shared.earlier.active
     report = checking.report
     listeners: dict[str, list[Probe]] = {}
     for probe in (*probes, *others):
