@@ -383,11 +383,10 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """``statement``: it has an effect and no value. If ``signatures`` is empty, the checker itself checks the
-    arguments. ``places``: where it may stand. ``redacts``: its last argument says whether secrets are hidden.
-    ``allow``: the capability that it needs."""
+    """``synopsis`` begins with the name. ``statement``: it has an effect and no value. If ``signatures`` is empty, the
+    checker itself checks the arguments. ``places``: where it may stand. ``redacts``: its last argument says whether
+    secrets are hidden. ``allow``: the capability that it needs."""
 
-    name: str
     group: Group
     synopsis: str
     doc: str
@@ -398,6 +397,10 @@ class Function:
     redacts: bool = False
     allow: str = ""
 
+    @property
+    def name(self) -> str:
+        return self.synopsis.partition("(")[0]
+
     def takes(self, arguments: int) -> bool:
         """Whether the signatures allow this number of arguments."""
         return not self.signatures or any(signature.takes(arguments) for signature in self.signatures)
@@ -405,6 +408,31 @@ class Function:
 
 def _signature(*parameters: Parameter) -> Signature:
     return Signature(parameters)
+
+
+def _function(
+    group: Group,
+    synopsis: str,
+    doc: str,
+    result: Type,
+    *parameters: Parameter,
+    places: frozenset[Place] = EVERYWHERE,
+    redacts: bool = False,
+) -> Function:
+    """A function with a value and one signature."""
+    return Function(group, synopsis, doc, (Signature(parameters),), result, places=places, redacts=redacts)
+
+
+def _statement(
+    group: Group,
+    synopsis: str,
+    doc: str,
+    *signatures: Signature,
+    places: frozenset[Place] = EVERYWHERE,
+    redacts: bool = False,
+    allow: str = "",
+) -> Function:
+    return Function(group, synopsis, doc, signatures, VOID, True, places, redacts, allow)
 
 
 _VALUE = Parameter("value", ANY)
@@ -434,94 +462,67 @@ MATCHES = "matches"
 _NAME = Parameter("name", STRING)
 
 
+def _of_text(synopsis: str, doc: str, result: Type, *parameters: Parameter) -> Function:
+    """A function whose first parameter is a text."""
+    return _function(Group.STRINGS, synopsis, doc, result, _TEXT, *parameters)
+
+
 def _of_flow(name: str, object_: str, doc: str) -> Function:
     parameters = (Parameter(object_, OBJECT),) if object_ else ()
-    return Function(name, Group.FLOW, f"{name}({object_})", doc, (_signature(*parameters),), statement=True)
+    return _statement(Group.FLOW, f"{name}({object_})", doc, Signature(parameters))
 
 
 def _jvm(
-    name: str,
-    parameters: str,
-    doc: str,
-    result: Type,
-    *formals: Parameter,
-    everywhere: bool = False,
-    redacts: bool = False,
+    synopsis: str, doc: str, result: Type, *parameters: Parameter, everywhere: bool = False, redacts: bool = False
 ) -> Function:
     """A number about the whole JVM. Only the agent's thread reads it, except numbers that can be read very fast."""
     places = EVERYWHERE if everywhere else OFF_TARGET
-    signatures = (_signature(*formals),)
-    return Function(name, Group.JVM, f"{name}({parameters})", doc, signatures, result, places=places, redacts=redacts)
+    return _function(Group.JVM, synopsis, doc, result, *parameters, places=places, redacts=redacts)
 
 
-def _listing(name: str, doc: str, *formals: Parameter, redacts: bool = False) -> Function:
-    parameters = ", ".join(f"{parameter.name}={parameter.default}" for parameter in formals)
-    signatures = (_signature(*formals),)
-    return Function(
-        name,
-        Group.JVM,
-        f"{name}({parameters})",
-        doc,
-        signatures,
-        statement=True,
-        places=OFF_TARGET,
-        redacts=redacts,
-    )
+def _listing(synopsis: str, doc: str, *parameters: Parameter, redacts: bool = False) -> Function:
+    return _statement(Group.JVM, synopsis, doc, Signature(parameters), places=OFF_TARGET, redacts=redacts)
 
 
 _JVM_FUNCTIONS = (
-    _jvm("heap_used", "", "bytes of the heap in use", BYTES, everywhere=True),
-    _jvm("heap_committed", "", "bytes that the JVM has got from the system for the heap", BYTES, everywhere=True),
-    _jvm("heap_max", "", "bytes that the heap can grow to", BYTES, everywhere=True),
-    _jvm("nonheap_used", "", "bytes in use outside the heap: metaspace, code cache", BYTES),
+    _jvm("heap_used()", "bytes of the heap in use", BYTES, everywhere=True),
+    _jvm("heap_committed()", "bytes that the JVM has got from the system for the heap", BYTES, everywhere=True),
+    _jvm("heap_max()", "bytes that the heap can grow to", BYTES, everywhere=True),
+    _jvm("nonheap_used()", "bytes in use outside the heap: metaspace, code cache", BYTES),
+    _jvm("pool_used(name)", "bytes of a memory pool in use; null when no pool has that name", BYTES.or_null(), _NAME),
+    _jvm("pool_max(name)", "bytes that a memory pool can grow to; null when it is not bounded", BYTES.or_null(), _NAME),
+    _jvm("gc_count()", "collections so far, of all collectors", LONG),
+    _jvm("gc_time()", "time that collections have taken, of all collectors", DURATION),
+    _jvm("thread_count()", "live platform threads", LONG),
+    _jvm("deadlocks()", "threads that wait for each other in a circle", LONG),
     _jvm(
-        "pool_used",
-        "name",
-        "bytes of a memory pool in use; null when no pool has that name",
-        BYTES.or_null(),
-        _NAME,
-    ),
-    _jvm(
-        "pool_max", "name", "bytes that a memory pool can grow to; null when it is not bounded", BYTES.or_null(), _NAME
-    ),
-    _jvm("gc_count", "", "collections so far, of all collectors", LONG),
-    _jvm("gc_time", "", "time that collections have taken, of all collectors", DURATION),
-    _jvm("thread_count", "", "live platform threads", LONG),
-    _jvm("deadlocks", "", "threads that wait for each other in a circle", LONG),
-    _jvm(
-        "lock_waits",
-        "",
+        "lock_waits()",
         "a sample of the platform threads that wait for a lock of another thread: objects with thread,"
         " tid, lock, id, monitor, site, stack, owner, ownerSite, ownerStack, first, sampled and waited",
         ANY,
     ),
-    _jvm("classes_loaded", "", "classes that are loaded", LONG),
-    _jvm("classes_unloaded", "", "classes that were unloaded so far", LONG),
-    _jvm("uptime", "", "time since the JVM started", DURATION),
-    _jvm("vm_arguments", "", "options that the JVM was started with", STRING, redacts=True),
-    _jvm("property", "name", "a system property; null when it is not set", STRING, _NAME, redacts=True),
-    _jvm("environment", "name", "a variable of the environment; null when it is not set", STRING, _NAME, redacts=True),
+    _jvm("classes_loaded()", "classes that are loaded", LONG),
+    _jvm("classes_unloaded()", "classes that were unloaded so far", LONG),
+    _jvm("uptime()", "time since the JVM started", DURATION),
+    _jvm("vm_arguments()", "options that the JVM was started with", STRING, redacts=True),
+    _jvm("property(name)", "a system property; null when it is not set", STRING, _NAME, redacts=True),
+    _jvm("environment(name)", "a variable of the environment; null when it is not set", STRING, _NAME, redacts=True),
+    _jvm("cpu_time()", "processor time of this thread; null for a virtual thread", DURATION.or_null(), everywhere=True),
     _jvm(
-        "cpu_time", "", "processor time of this thread; null for a virtual thread", DURATION.or_null(), everywhere=True
-    ),
-    _jvm(
-        "allocated",
-        "",
+        "allocated()",
         "bytes that this thread has allocated; null for a virtual thread",
         BYTES.or_null(),
         everywhere=True,
     ),
-    _listing("print_threads", "all platform threads: state, lock, its owner, stack", _FRAMES),
-    _listing("print_deadlocks", "the threads that wait for each other in a circle", _FRAMES),
-    _listing("print_properties", "all system properties", redacts=True),
-    _listing("print_environment", "all variables of the environment", redacts=True),
-    Function(
-        "heap_dump",
+    _listing("print_threads(frames=32)", "all platform threads: state, lock, its owner, stack", _FRAMES),
+    _listing("print_deadlocks(frames=32)", "the threads that wait for each other in a circle", _FRAMES),
+    _listing("print_properties()", "all system properties", redacts=True),
+    _listing("print_environment()", "all variables of the environment", redacts=True),
+    _statement(
         Group.JVM,
         'heap_dump("/path/name.hprof", live=true)',
         "writes a heap dump on the machine of the JVM; live: only reachable objects. Stops the JVM during the dump",
-        (_signature(Parameter("file", STRING), Parameter("live", BOOLEAN, 1)),),
-        statement=True,
+        _signature(Parameter("file", STRING), Parameter("live", BOOLEAN, 1)),
         places=OFF_TARGET,
         allow="heap-dump",
     ),
@@ -556,214 +557,124 @@ EMPTYING = ("clear", FLUSH)
 FUNCTIONS = {
     function.name: function
     for function in (
-        Function(
-            "typeof",
-            Group.INSPECT,
-            "typeof(value)",
-            "class name of the value; null for null",
-            (_signature(_VALUE),),
-            STRING,
+        _function(Group.INSPECT, "typeof(value)", "class name of the value; null for null", STRING, _VALUE),
+        _function(Group.INSPECT, "id(value)", "identity hash code; 0 for null", INT, _VALUE),
+        _function(Group.INSPECT, "len(value)", "length of a string, array or known collection", INT.or_null(), _VALUE),
+        _function(Group.INSPECT, "enum_name(value)", "name of an enum constant", STRING, _VALUE),
+        _function(Group.INSPECT, "message(exception)", "message of an exception", STRING, _THROWABLE),
+        _function(Group.INSPECT, "cause(exception)", "cause of an exception", OBJECT, _THROWABLE),
+        _function(
+            Group.INSPECT, "shallow_size(value)", "bytes of the object alone; null for null", BYTES.or_null(), _VALUE
         ),
-        Function("id", Group.INSPECT, "id(value)", "identity hash code; 0 for null", (_signature(_VALUE),), INT),
-        Function(
-            "len",
-            Group.INSPECT,
-            "len(value)",
-            "length of a string, array or known collection",
-            (_signature(_VALUE),),
-            INT.or_null(),
-        ),
-        Function(
-            "enum_name", Group.INSPECT, "enum_name(value)", "name of an enum constant", (_signature(_VALUE),), STRING
-        ),
-        Function(
-            "message", Group.INSPECT, "message(exception)", "message of an exception", (_signature(_THROWABLE),), STRING
-        ),
-        Function(
-            "cause", Group.INSPECT, "cause(exception)", "cause of an exception", (_signature(_THROWABLE),), OBJECT
-        ),
-        Function(
-            "shallow_size",
-            Group.INSPECT,
-            "shallow_size(value)",
-            "bytes of the object alone; null for null",
-            (_signature(_VALUE),),
-            BYTES.or_null(),
-        ),
-        Function(
-            "fields",
+        _function(
             Group.INSPECT,
             "fields(value, depth=1)",
             "the fields of an object, to be printed; depth: how many levels of nested objects are printed",
-            (_signature(_VALUE, Parameter("depth", INT, 1)),),
             ANY,
+            _VALUE,
+            Parameter("depth", INT, 1),
         ),
         Function(
-            LOCALS,
             Group.INSPECT,
             "locals()",
             "local variables that are live at a line, a throw statement or a catch block, with their names",
             result=ANY,
         ),
-        Function(
-            "show",
+        _function(
             Group.INSPECT,
             "show(value, depth=2)",
             "an object with its fields, to be printed; depth: how many levels of nested objects are printed",
-            (_signature(_VALUE, Parameter("depth", INT, 2)),),
             ANY,
+            _VALUE,
+            Parameter("depth", INT, 2),
         ),
-        Function(
-            "owner_name",
+        _function(
             Group.INSPECT,
             "owner_name(lock)",
             "name of the thread that holds a lock of java.util.concurrent; null for a monitor, because the"
             " JVM does not tell its owner",
-            (_signature(Parameter("lock", OBJECT)),),
             STRING,
+            Parameter("lock", OBJECT),
         ),
-        Function(
-            "loader_of",
+        _function(
             Group.INSPECT,
             "loader_of(value)",
             "class loader of the value's class: boot, platform, app, or Class@hash",
-            (_signature(_VALUE),),
             STRING,
+            _VALUE,
         ),
-        Function(
-            "thread_state",
+        _function(
             Group.INSPECT,
             "thread_state(thread)",
             "NEW, RUNNABLE, BLOCKED, WAITING, TIMED_WAITING, TERMINATED, or VIRTUAL",
-            (_signature(Parameter("thread", OBJECT)),),
             STRING,
+            Parameter("thread", OBJECT),
         ),
         *_JVM_FUNCTIONS,
-        Function(
-            "substr",
-            Group.STRINGS,
+        _of_text(
             "substr(text, start, end)",
             "the characters from start (inclusive, counted from 0) to end (exclusive), as far as they exist",
-            (_signature(_TEXT, Parameter("start", INT), Parameter("end", INT, _INT_MAX)),),
             STRING,
+            Parameter("start", INT),
+            Parameter("end", INT, _INT_MAX),
         ),
-        Function(
-            "startswith",
-            Group.STRINGS,
+        _of_text(
             "startswith(text, part)",
             "whether the text begins with the part; null for a null text",
-            (_signature(_TEXT, _PART),),
             BOOLEAN.or_null(),
+            _PART,
         ),
-        Function(
-            "endswith",
-            Group.STRINGS,
+        _of_text(
             "endswith(text, part)",
             "whether the text ends with the part; null for a null text",
-            (_signature(_TEXT, _PART),),
             BOOLEAN.or_null(),
+            _PART,
         ),
-        Function(
-            "contains",
-            Group.STRINGS,
+        _of_text(
             "contains(text, part)",
             "whether the part occurs in the text; null for a null text",
-            (_signature(_TEXT, _PART),),
             BOOLEAN.or_null(),
+            _PART,
         ),
-        Function(
-            "indexof",
-            Group.STRINGS,
+        _of_text(
             "indexof(text, part)",
             "the index of the first occurrence, from 0; null if there is none, or for a null text",
-            (_signature(_TEXT, _PART),),
             INT.or_null(),
+            _PART,
         ),
-        Function(
-            "lower",
-            Group.STRINGS,
-            "lower(text)",
-            "the text in lower case, independent of the locale",
-            (_signature(_TEXT),),
-            STRING,
-        ),
-        Function(
-            "upper",
-            Group.STRINGS,
-            "upper(text)",
-            "the text in upper case, independent of the locale",
-            (_signature(_TEXT),),
-            STRING,
-        ),
-        Function(
-            "trim", Group.STRINGS, "trim(text)", "the text without blanks at both ends", (_signature(_TEXT),), STRING
-        ),
-        Function(
-            "split",
-            Group.STRINGS,
+        _of_text("lower(text)", "the text in lower case, independent of the locale", STRING),
+        _of_text("upper(text)", "the text in upper case, independent of the locale", STRING),
+        _of_text("trim(text)", "the text without blanks at both ends", STRING),
+        _of_text(
             "split(text, separator, n)",
             "part n between separators, counted from 0, or from the end when n is negative; null when there is none",
-            (_signature(_TEXT, Parameter("separator", STRING), Parameter("n", INT)),),
             STRING,
+            Parameter("separator", STRING),
+            Parameter("n", INT),
         ),
-        Function(
-            "replace",
-            Group.STRINGS,
+        _of_text(
             "replace(text, from, to)",
             "the text with every occurrence of from replaced by to",
-            (_signature(_TEXT, Parameter("from", STRING), Parameter("to", STRING)),),
             STRING,
+            Parameter("from", STRING),
+            Parameter("to", STRING),
         ),
-        Function(
-            MATCHES,
-            Group.STRINGS,
+        _of_text(
             "matches(text, pattern)",
             "whether a glob or a constant /regex/ matches all of the text; null for null; =~ does the same",
-            (_signature(_TEXT, Parameter("pattern", STRING)),),
             BOOLEAN.or_null(),
+            Parameter("pattern", STRING),
         ),
-        Function(
-            "hash",
-            Group.STRINGS,
+        _of_text(
             "hash(text)",
             "a number that is the same for equal texts, in all JVMs of one run of btpy; another run has other numbers",
-            (_signature(_TEXT),),
             LONG.or_null(),
         ),
+        _of_text("truncate(text, n)", "the text, cut after n characters", STRING, Parameter("n", INT)),
+        _of_text("normalize_sql(text)", "SQL with ? for literals and for lists of literals, without comments", STRING),
+        _of_text("url_path(text)", "path of a URL with {id} for numbers, hashes and UUIDs", STRING),
+        _of_text("redact(text)", "••• in place of the text: nothing of it can be seen", STRING),
         Function(
-            "truncate",
-            Group.STRINGS,
-            "truncate(text, n)",
-            "the text, cut after n characters",
-            (_signature(_TEXT, Parameter("n", INT)),),
-            STRING,
-        ),
-        Function(
-            "normalize_sql",
-            Group.STRINGS,
-            "normalize_sql(text)",
-            "SQL with ? for literals and for lists of literals, without comments",
-            (_signature(_TEXT),),
-            STRING,
-        ),
-        Function(
-            "url_path",
-            Group.STRINGS,
-            "url_path(text)",
-            "path of a URL with {id} for numbers, hashes and UUIDs",
-            (_signature(_TEXT),),
-            STRING,
-        ),
-        Function(
-            "redact",
-            Group.STRINGS,
-            "redact(text)",
-            "••• in place of the text: nothing of it can be seen",
-            (_signature(_TEXT),),
-            STRING,
-        ),
-        Function(
-            "stack",
             Group.STACKS,
             'stack(frames=32) stack(exception, frames=32) stack(frames, skip="java.*,jdk.*")',
             "stack of this thread or of an exception; skip: globs of classes whose frames are left out",
@@ -771,7 +682,6 @@ FUNCTIONS = {
             STACK,
         ),
         Function(
-            "frame",
             Group.STACKS,
             'frame(n) frame(exception, n) frame(n, skip="java.*,jdk.*")',
             "frame n as Class.method:line; 0 is the traced method; skip: globs of classes whose frames are not counted",
@@ -779,164 +689,98 @@ FUNCTIONS = {
             STRING,
         ),
         Function(
-            "app_frame",
             Group.STACKS,
             "app_frame(n=0) app_frame(exception, n=0)",
             "like frame(n), but skips frames of the JDK, of frameworks and drivers, and of generated classes",
             (_signature(Parameter("n", INT, 0)), _signature(_THROWABLE, Parameter("n", INT, 0))),
             STRING,
         ),
-        Function(
-            "caller", Group.STACKS, "caller()", "the caller of the traced method: frame(1)", (_signature(),), STRING
-        ),
-        Function(
-            STRFTIME,
+        _function(Group.STACKS, "caller()", "the caller of the traced method: frame(1)", STRING),
+        _function(
             Group.TIME,
             "strftime(format, time=now)",
             "a point in time as text, in the time zone of btpy; only for printing",
-            (_signature(Parameter("format", STRING), Parameter("time", LONG, 0)),),
             STRING,
+            Parameter("format", STRING),
+            Parameter("time", LONG, 0),
         ),
-        Function("entry", Group.TIME, "entry(expression)", "value that the expression had at method entry", result=ANY),
-        Function(
-            "new_id",
-            Group.IDENTITY,
-            "new_id()",
-            "a new number for each call, from 1",
-            (_signature(),),
-            LONG,
-        ),
-        Function(
-            "rand",
-            Group.IDENTITY,
-            "rand(n)",
-            "random number from 0 to below n",
-            (_signature(Parameter("n", LONG)),),
-            LONG,
-        ),
-        Function(
-            BAGGAGE,
+        Function(Group.TIME, "entry(expression)", "value that the expression had at method entry", result=ANY),
+        _function(Group.IDENTITY, "new_id()", "a new number for each call, from 1", LONG),
+        _function(Group.IDENTITY, "rand(n)", "random number from 0 to below n", LONG, Parameter("n", LONG)),
+        _function(
             Group.CONTEXT,
             'baggage("key")',
             "value of the thread's current baggage (OpenTelemetry, Brave, Datadog); null when there is none",
-            (_signature(Parameter("key", STRING)),),
             STRING,
+            Parameter("key", STRING),
             places=ON_TARGET,
         ),
-        Function(
-            MDC,
+        _function(
             Group.CONTEXT,
             'mdc("key")',
             "value of the thread's diagnostic context (Logback, Log4j 2, SLF4J's own); null when there is none",
-            (_signature(Parameter("key", STRING)),),
             STRING,
+            Parameter("key", STRING),
             places=ON_TARGET,
         ),
-        Function(
-            "print",
-            Group.OUTPUT,
-            "print(value, …) print(@map, top=, by=, desc=, unit=, scale=, min=)",
-            "one line of output",
-            statement=True,
+        _statement(
+            Group.OUTPUT, "print(value, …) print(@map, top=, by=, desc=, unit=, scale=, min=)", "one line of output"
         ),
-        Function(
-            "printf", Group.OUTPUT, "printf(format, value, …)", "one line of output, formatted as in C", statement=True
-        ),
-        Function("emit", Group.OUTPUT, "emit(kind, name=value, …)", "one event with named values", statement=True),
-        Function(
-            "span",
+        _statement(Group.OUTPUT, "printf(format, value, …)", "one line of output, formatted as in C"),
+        _statement(Group.OUTPUT, "emit(kind, name=value, …)", "one event with named values"),
+        _statement(
             Group.OUTPUT,
             "span(name, key=value, …)",
             "writes the activation that ends as a span of the trace that was current when it began",
-            statement=True,
             places=EXITS,
         ),
-        Function(
-            JFR,
-            Group.OUTPUT,
-            "jfr(name, key=value, …)",
-            "one typed event in the recordings of JFR that run in the target",
-            statement=True,
+        _statement(
+            Group.OUTPUT, "jfr(name, key=value, …)", "one typed event in the recordings of JFR that run in the target"
         ),
-        Function(
-            "table",
+        _statement(
             Group.OUTPUT,
             "table(@map, @map, …, top=, by=, desc=, unit=, min=)",
             "maps joined on their keys, with a column for each map",
-            statement=True,
         ),
+        _statement(Group.OUTPUT, "plot(@map, top=, by=, desc=, unit=, scale=, min=)", "a map as a chart"),
+        _statement(Group.OUTPUT, "warn(value, …)", "one line on standard error"),
+        _statement(Group.OUTPUT, "exit(code=0)", "ends the session"),
+        _statement(Group.MAPS, "clear(@map)", "removes all keys"),
         Function(
-            "plot",
-            Group.OUTPUT,
-            "plot(@map, top=, by=, desc=, unit=, scale=, min=)",
-            "a map as a chart",
-            statement=True,
-        ),
-        Function("warn", Group.OUTPUT, "warn(value, …)", "one line on standard error", statement=True),
-        Function("exit", Group.OUTPUT, "exit(code=0)", "ends the session", statement=True),
-        Function("clear", Group.MAPS, "clear(@map)", "removes all keys", statement=True),
-        Function(
-            FLUSH,
             Group.MAPS,
             "flush(@map)",
             "inside print, plot and table: shows the map and empties it, so later samples are in the next output",
         ),
-        Function("keys", Group.MAPS, "keys(@map)", "the keys, as a list", result=array_of(ANY), places=OFF_TARGET),
-        Function("size", Group.MAPS, "size(@map)", "number of keys", result=LONG, places=OFF_TARGET),
+        Function(Group.MAPS, "keys(@map)", "the keys, as a list", result=array_of(ANY), places=OFF_TARGET),
+        Function(Group.MAPS, "size(@map)", "number of keys", result=LONG, places=OFF_TARGET),
         Function(
-            "rate",
             Group.MAPS,
             "rate(@map)",
             "growth of a sum, or of the number of samples, per second since this probe last asked, or since the start",
             result=DOUBLE,
             places=OFF_TARGET,
         ),
-        Function("has", Group.MAPS, "has(@map, key, …)", "whether the map has the key", result=BOOLEAN),
-        Function("skip", Group.FLOW, "skip()", "ends this firing", statement=True),
-        Function("disable", Group.FLOW, "disable()", "disables this probe", statement=True),
-        Function(
-            "speculate",
+        Function(Group.MAPS, "has(@map, key, …)", "whether the map has the key", result=BOOLEAN),
+        _statement(Group.FLOW, "skip()", "ends this firing"),
+        _statement(Group.FLOW, "disable()", "disables this probe"),
+        _statement(
             Group.FLOW,
             "speculate(id)",
             "holds back all later output of this firing until commit(id); speculate(null) ends the holding",
-            (_signature(_VALUE),),
-            statement=True,
+            _signature(_VALUE),
         ),
-        Function(
-            "commit",
-            Group.FLOW,
-            "commit(id)",
-            "prints the texts that were held back, in order",
-            (_signature(_VALUE),),
-            statement=True,
-        ),
-        Function(
-            "discard",
-            Group.FLOW,
-            "discard(id)",
-            "drops the texts that were held back",
-            (_signature(_VALUE),),
-            statement=True,
-        ),
-        Function(
-            "provide", Group.FLOW, "provide(name=value, …)", "values for the subscribers of this probe", statement=True
-        ),
-        Function("clear_thread", Group.FLOW, "clear_thread()", "forgets all thread.x of this thread", statement=True),
-        Function(
-            STATE,
+        _statement(Group.FLOW, "commit(id)", "prints the texts that were held back, in order", _signature(_VALUE)),
+        _statement(Group.FLOW, "discard(id)", "drops the texts that were held back", _signature(_VALUE)),
+        _statement(Group.FLOW, "provide(name=value, …)", "values for the subscribers of this probe"),
+        _statement(Group.FLOW, "clear_thread()", "forgets all thread.x of this thread"),
+        _function(
             Group.IDENTITY,
             "state(object).name",
             "a variable that each object has for itself; does not keep the object alive",
-            (_signature(_OBJECT),),
+            VOID,
+            _OBJECT,
         ),
-        Function(
-            "clear_state",
-            Group.FLOW,
-            "clear_state(object)",
-            "forgets all state(object).x of the object",
-            (_signature(_OBJECT),),
-            statement=True,
-        ),
+        _statement(Group.FLOW, "clear_state(object)", "forgets all state(object).x of the object", _signature(_OBJECT)),
         _of_flow("begin_flow", "", "the thread begins a unit of work; at ENTRY: the unit ends with the method"),
         _of_flow("leave_flow", "", "the thread works for no flow; at ENTRY: until the method ends"),
         _of_flow("hand_over_flow", "task", "remembers the current flow with an object, for another thread"),
@@ -944,24 +788,16 @@ FUNCTIONS = {
         _of_flow("take_back_flow", "task", "undoes hand_over_flow, after the task was refused"),
         _of_flow("keep_flow", "object", "the object belongs to the current flow, or to none, as long as it lives"),
         _of_flow("enter_flow", "object", "the thread works for the flow that the object belongs to, or for none"),
-        Function(
-            FLOW_RUNS,
+        _function(
             Group.FLOW,
             "flow_runs()",
             "the work of other threads for the current flow so far, at most 256 runs: objects with number, by, thread,"
             " tid, handedOver, began, ended and running; null outside of a flow",
-            (_signature(),),
             ANY,
             places=ON_TARGET,
         ),
-        Function("send", Group.FLOW, 'send("event")', "runs the @OnEvent probes of that name", statement=True),
-        Function(
-            "static_check",
-            Group.COMPILE_TIME,
-            "static_check(condition, message)",
-            "fails the check of the script",
-            statement=True,
-        ),
+        _statement(Group.FLOW, 'send("event")', "runs the @OnEvent probes of that name"),
+        _statement(Group.COMPILE_TIME, "static_check(condition, message)", "fails the check of the script"),
     )
 }
 
@@ -1066,10 +902,9 @@ DEFAULT_ELEMENTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """``sampled``: the aggregation takes a value; ``of_any_type``: the value has any type, otherwise it is a number.
-    ``parameters``: constants after the value."""
+    """``synopsis`` begins with the name. ``sampled``: the aggregation takes a value; ``of_any_type``: the value has any
+    type, otherwise it is a number. ``parameters``: constants after the value."""
 
-    name: str
     synopsis: str
     doc: str
     kind: MapKind
@@ -1077,45 +912,44 @@ class Aggregation:
     sampled: bool = True
     of_any_type: bool = False
 
+    @property
+    def name(self) -> str:
+        return self.synopsis.partition("(")[0]
+
 
 AGGREGATIONS = {
     aggregation.name: aggregation
     for aggregation in (
-        Aggregation("count", "count()", "how often", MapKind.COUNT, sampled=False),
-        Aggregation("sum", "sum(value)", "total", MapKind.SUM),
-        Aggregation("avg", "avg(value)", "mean", MapKind.AVG),
-        Aggregation("min", "min(value)", "smallest", MapKind.MIN),
-        Aggregation("max", "max(value)", "largest", MapKind.MAX),
-        Aggregation("stats", "stats(value)", "count, mean, smallest, largest, total", MapKind.STATS),
+        Aggregation("count()", "how often", MapKind.COUNT, sampled=False),
+        Aggregation("sum(value)", "total", MapKind.SUM),
+        Aggregation("avg(value)", "mean", MapKind.AVG),
+        Aggregation("min(value)", "smallest", MapKind.MIN),
+        Aggregation("max(value)", "largest", MapKind.MAX),
+        Aggregation("stats(value)", "count, mean, smallest, largest, total", MapKind.STATS),
         Aggregation(
-            "hist",
             "hist(value, k=2)",
             "distribution: 2**k buckets for each power of two",
             MapKind.HIST,
             (Parameter("k", INT, 2),),
         ),
         Aggregation(
-            "lhist",
             "lhist(value, min, max, step)",
             "distribution in equal steps from min (inclusive) to max (exclusive)",
             MapKind.LHIST,
             (Parameter("min", ANY), Parameter("max", ANY), Parameter("step", ANY)),
         ),
         Aggregation(
-            "pctl",
             "pctl(value, 50, 90, 99)",
             "percentiles with an error of at most 2.2 %, from the buckets of hist(value, k=4)",
             MapKind.PCTL,
         ),
         Aggregation(
-            "tseries",
             'tseries(value, interval=1s, windows=60, operator="sum")',
             "values over time: sum, avg, min, max or count of each of the last intervals",
             MapKind.TSERIES,
             (Parameter("interval", DURATION, 0), Parameter("windows", INT, 0), Parameter("operator", STRING, 0)),
         ),
         Aggregation(
-            "topk",
             "topk(value, n=10)",
             "the n most frequent values, with bounds of their counts",
             MapKind.TOPK,
@@ -1123,16 +957,14 @@ AGGREGATIONS = {
             of_any_type=True,
         ),
         Aggregation(
-            "distinct",
             "distinct(value)",
             "number of different values, estimated: standard error 2.3 %, no bias",
             MapKind.DISTINCT,
             of_any_type=True,
         ),
-        Aggregation("first", "first(value)", "the first value", MapKind.FIRST, of_any_type=True),
-        Aggregation("last", "last(value)", "the last value", MapKind.LAST, of_any_type=True),
+        Aggregation("first(value)", "the first value", MapKind.FIRST, of_any_type=True),
+        Aggregation("last(value)", "the last value", MapKind.LAST, of_any_type=True),
         Aggregation(
-            "sample_of",
             "sample_of(value, n=5)",
             "n values picked at random",
             MapKind.SAMPLE_OF,

@@ -70,11 +70,6 @@ def names_secret(name: str) -> bool:
     return last is not None and last[0].lower() in LAST_WORDS
 
 
-def gives_secret(member: str) -> bool:
-    """True for a method or field whose value is a secret by its name: ``getPassword``, ``password``, ``apiKey``."""
-    return names_secret(member) or (member.startswith("get") and names_secret(member[3:]))
-
-
 MOST_NAMES = 64
 MOST_TEXTS = 16
 LONGEST_TEXT = 200

@@ -15,12 +15,13 @@ from btpy.lang.builtins import (
     Signature,
 )
 from btpy.lang.check.attachments import Report
-from btpy.lang.check.faults import FaultError
+from btpy.lang.check.conversions import LITERAL_TYPES
+from btpy.lang.check.faults import FaultError, fault
 from btpy.lang.link.parameters import constant
 from btpy.lang.syntax import nodes
-from btpy.model.diagnostics import Diagnostic, Label, did_you_mean, quote
+from btpy.model.diagnostics import Label, did_you_mean, quote
 from btpy.model.maps import Linear, MapKind, Most, Percents, Series, SeriesOperator
-from btpy.model.types import ANY, BYTES, DOUBLE, DURATION, LONG, Kind, Type
+from btpy.model.types import ANY, DOUBLE, Kind, Type
 
 _PERCENTILES = (50.0, 90.0, 99.0)
 _INTERVAL = 1_000_000_000
@@ -113,7 +114,7 @@ def _integer(
         return value
     message = f"`{name}` of `{of}` must be a number from {least} to {most}"
     label = Label(tree.span, "not a constant" if value is None else "")
-    raise FaultError(Diagnostic("BT107", message, label, notes=(note,) if note else ()))
+    raise fault("BT107", message, label, notes=(note,) if note else ())
 
 
 def _value(tree: nodes.Expression) -> int | float | bool | str | None:
@@ -123,53 +124,37 @@ def _value(tree: nodes.Expression) -> int | float | bool | str | None:
 
 def _number(tree: nodes.Expression) -> tuple[int | float, Type]:
     number = constant(tree)
-    if number is not None and isinstance(number.value, int | float):
-        types = {
-            nodes.LiteralKind.INTEGER: LONG,
-            nodes.LiteralKind.LONG: LONG,
-            nodes.LiteralKind.FLOAT: DOUBLE,
-            nodes.LiteralKind.DURATION: DURATION,
-            nodes.LiteralKind.SIZE: BYTES,
-        }
-        if number.kind in types:
-            return number.value, types[number.kind]
-    raise FaultError(
-        Diagnostic("BT107", "a bound of `lhist` must be a constant number", Label(tree.span, "not a constant"))
-    )
+    if number is not None and isinstance(number.value, int | float) and not isinstance(number.value, bool):
+        return number.value, LITERAL_TYPES[number.kind]
+    raise fault("BT107", "a bound of `lhist` must be a constant number", Label(tree.span, "not a constant"))
 
 
 def _linear(constants: dict[str, nodes.Expression]) -> Linear:
     low, high, step = (float(_number(constants[name])[0]) for name in ("min", "max", "step"))
     if step <= 0:
-        raise FaultError(Diagnostic("BT107", "a step must be above 0", Label(constants["step"].span)))
+        raise fault("BT107", "a step must be above 0", Label(constants["step"].span))
     if high <= low:
-        raise FaultError(
-            Diagnostic(
-                "BT107",
-                "the maximum of `lhist` is not above its minimum",
-                Label(constants["max"].span, "the maximum"),
-                (Label(constants["min"].span, "the minimum"),),
-                notes=("lhist(value, min, max, step)",),
-            )
+        raise fault(
+            "BT107",
+            "the maximum of `lhist` is not above its minimum",
+            Label(constants["max"].span, "the maximum"),
+            (Label(constants["min"].span, "the minimum"),),
+            notes=("lhist(value, min, max, step)",),
         )
     linear = Linear(low, high, step)
     if abs(low + linear.buckets * step - high) > step * 1e-6:
-        raise FaultError(
-            Diagnostic(
-                "BT107",
-                "the steps of `lhist` do not end at its maximum",
-                Label(constants["step"].span, "the step"),
-                (Label(constants["max"].span, "the maximum"),),
-            )
+        raise fault(
+            "BT107",
+            "the steps of `lhist` do not end at its maximum",
+            Label(constants["step"].span, "the step"),
+            (Label(constants["max"].span, "the maximum"),),
         )
     if linear.buckets > MAX_BUCKETS:
-        raise FaultError(
-            Diagnostic(
-                "BT107",
-                f"`lhist` has {linear.buckets} buckets, at most {MAX_BUCKETS} are possible",
-                Label(constants["step"].span, "take a larger step"),
-                help=("hist(value) has buckets that grow with the values",),
-            )
+        raise fault(
+            "BT107",
+            f"`lhist` has {linear.buckets} buckets, at most {MAX_BUCKETS} are possible",
+            Label(constants["step"].span, "take a larger step"),
+            help=("hist(value) has buckets that grow with the values",),
         )
     return linear
 
@@ -178,7 +163,7 @@ def _percent(tree: nodes.Expression) -> float:
     value = _value(tree)
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 100:
         return float(value)
-    raise FaultError(Diagnostic("BT107", "a percentile must be a number between 0 and 100", Label(tree.span)))
+    raise fault("BT107", "a percentile must be a number between 0 and 100", Label(tree.span))
 
 
 def _series(constants: dict[str, nodes.Expression]) -> Series:
@@ -187,16 +172,10 @@ def _series(constants: dict[str, nodes.Expression]) -> Series:
         tree = constants["interval"]
         length = constant(tree)
         if length is None or length.kind is not nodes.LiteralKind.DURATION:
-            raise FaultError(
-                Diagnostic(
-                    "BT202", "an interval must have a unit of time", Label(tree.span), help=("tseries(value, 1s)",)
-                )
-            )
+            raise fault("BT202", "an interval must have a unit of time", Label(tree.span), help=("tseries(value, 1s)",))
         interval = int(length.value or 0)
         if interval < _SHORTEST_INTERVAL:
-            raise FaultError(
-                Diagnostic("BT107", "an interval must be at least 1ms long", Label(tree.span, "too short"))
-            )
+            raise fault("BT107", "an interval must be at least 1ms long", Label(tree.span, "too short"))
     windows = _integer(constants, "windows", "tseries", _WINDOWS, 1, MAX_WINDOWS)
     operator = SeriesOperator.SUM
     if "operator" in constants:
@@ -204,13 +183,11 @@ def _series(constants: dict[str, nodes.Expression]) -> Series:
         text = _value(tree)
         operators = [operator.value for operator in SeriesOperator]
         if text not in operators:
-            raise FaultError(
-                Diagnostic(
-                    "BT107",
-                    "`operator` of `tseries` must be one of " + quote(f'"{name}"' for name in operators),
-                    Label(tree.span),
-                    help=did_you_mean(str(text), operators) if isinstance(text, str) else (),
-                )
+            raise fault(
+                "BT107",
+                "`operator` of `tseries` must be one of " + quote(f'"{name}"' for name in operators),
+                Label(tree.span),
+                help=did_you_mean(str(text), operators) if isinstance(text, str) else (),
             )
         operator = SeriesOperator(text)
     return Series(interval, windows, operator)

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from btpy.dataclass import dataclass
 from btpy.lang.builtins import ANNOTATIONS, DEFAULT_MAX_METHODS, LOCATIONS, Location, Place
+from btpy.lang.check.faults import FaultError, fault, repeated
 from btpy.lang.check.patterns import check_pattern, check_signature
 from btpy.lang.hints import foreign_names
 from btpy.lang.syntax import nodes
@@ -25,7 +26,7 @@ from btpy.model.attachments import (
     SampleAttachment,
     TimerAttachment,
 )
-from btpy.model.diagnostics import Diagnostic, Fix, Label, did_you_mean, nearest, quote
+from btpy.model.diagnostics import Diagnostic, Fix, Label, did_you_mean, did_you_mean_one_of, nearest, quote
 from btpy.model.patterns import OperationPattern, Pattern
 from btpy.model.points import Point
 from btpy.model.source import Span
@@ -42,8 +43,7 @@ class Attached:
     attachment: Attachment
     places: tuple[Place, ...]
     location: Label
-    name: nodes.Identifier | None
-    outermost: bool
+    name: nodes.Identifier | None = None
     doc: str = ""
     unit: str = ""
     tested: str = ""
@@ -52,68 +52,25 @@ class Attached:
 
 def attach(probe: nodes.Probe, report: Report) -> Attached | None:
     """Reads the annotations of a probe; Returns None when, after an error, the body cannot be checked."""
-    attaching: list[nodes.Annotation] = []
-    outermost = False
-    for annotation in probe.annotations:
-        rule = ANNOTATIONS.get(annotation.name.text)
-        if rule is None:
-            report(
-                Diagnostic(
-                    "BT106",
-                    f"unknown annotation `@{annotation.name.text}`",
-                    Label(annotation.name.span),
-                    help=foreign_names.advice_for_annotation(annotation.name.text)
-                    or did_you_mean(f"@{annotation.name.text}", [f"@{name}" for name in ANNOTATIONS]),
-                    notes=("annotations: " + " ".join(f"@{name}" for name in ANNOTATIONS),),
-                )
-            )
-            return None
-        if rule.attaches:
-            attaching.append(annotation)
-        outermost = outermost or rule.name == "Outermost"
-    if len(attaching) != 1:
-        report(_attaches(probe, attaching))
+    try:
+        annotation = _attaching(probe)
+        attached_probe = _READERS[annotation.name.text](annotation, report)
+    except FaultError as error:
+        report(error.diagnostic)
         return None
-    annotation = attaching[0]
-    match annotation.name.text:
-        case "OnMethod":
-            attached_probe = _on_method(annotation, outermost, report)
-        case "OnTimer":
-            attached_probe = _on_timer(annotation, report)
-        case "OnSample":
-            attached_probe = _on_sample(annotation, report)
-        case "OnProbe":
-            attached_probe = _on_probe(annotation, report)
-        case "OnBegin":
-            attached_probe = Attached(BeginAttachment(), (Place.BEGIN,), Label(annotation.name.span), None, False)
-            _no_arguments(annotation, report)
-        case "OnEvent":
-            attached_probe = _on_event(annotation, report)
-        case "OnUncaught":
-            attached_probe = _on_uncaught(annotation, outermost, report)
-        case "OnClassLoad":
-            attached_probe = _on_class_load(annotation, report)
-        case "OnLowMemory":
-            attached_probe = _on_low_memory(annotation, report)
-        case "OnError":
-            attached_probe = Attached(ErrorAttachment(), (Place.FAILURE,), Label(annotation.name.span), None, False)
-            _no_arguments(annotation, report)
-        case _:
-            attached_probe = Attached(EndAttachment(), (Place.END,), Label(annotation.name.span), None, False)
-            _no_arguments(annotation, report)
-    if outermost and attached_probe is not None and not isinstance(attached_probe.attachment, MethodAttachment):
+    if attached_probe is None:
+        return None
+    if nodes.annotation_of(probe, "Outermost") and not isinstance(attached_probe.attachment, MethodAttachment):
         report(
             Diagnostic("BT111", "`@Outermost` works only with `@OnMethod`", Label(annotation.span, "no method here"))
         )
-    if attached_probe is None:
-        return None
     doc, unit, tested = (_text(probe, name, report) for name in ("Doc", "Unit", "Tested"))
     return replace(attached_probe, doc=doc, unit=unit, tested=tested)
 
 
 def _text(probe: nodes.Probe, name: str, report: Report) -> str:
     """The text of an annotation such as ``@Doc``; empty if the probe has no such annotation."""
-    annotation = next((annotation for annotation in probe.annotations if annotation.name.text == name), None)
+    annotation = nodes.annotation_of(probe, name)
     if annotation is None:
         return ""
     if len(annotation.arguments) == 1:
@@ -122,44 +79,68 @@ def _text(probe: nodes.Probe, name: str, report: Report) -> str:
     return ""
 
 
-def _on_probe(annotation: nodes.Annotation, report: Report) -> Attached | None:
-    if len(annotation.arguments) != 1:
-        report(
-            Diagnostic(
-                "BT103",
-                "`@OnProbe` takes the name of a probe",
-                Label(annotation.span),
-                help=(
-                    "write @OnProbe(library.probe), as  import btpy.jdbc; @OnProbe(jdbc.statement) { … }",
-                    "btpy lib list names the libraries",
-                ),
+def _attaching(probe: nodes.Probe) -> nodes.Annotation:
+    """The annotation that says where the probe attaches. Raises FaultError."""
+    for annotation in probe.annotations:
+        name = annotation.name.text
+        if name not in ANNOTATIONS:
+            raise fault(
+                "BT106",
+                f"unknown annotation `@{name}`",
+                Label(annotation.name.span),
+                help=foreign_names.advice_for_annotation(name)
+                or did_you_mean(f"@{name}", [f"@{known}" for known in ANNOTATIONS]),
+                notes=("annotations: " + " ".join(f"@{known}" for known in ANNOTATIONS),),
             )
-        )
-        return None
-    host = annotation.arguments[0].value
-    if not isinstance(host, nodes.Name) or not host.text:  # already reported when names were resolved
-        return None
-    return Attached(ProbeAttachment(-1), (Place.PROBE,), Label(annotation.name.span), None, False, host=host)
-
-
-def _attaches(probe: nodes.Probe, attaching: list[nodes.Annotation]) -> Diagnostic:
-    names = [f"@{rule.name}" for rule in ANNOTATIONS.values() if rule.attaches]
+    attaching = [annotation for annotation in probe.annotations if ANNOTATIONS[annotation.name.text].attaches]
     if not attaching:
         first = probe.annotations[0].span if probe.annotations else probe.span  # @Span has become a statement
-        return Diagnostic(
+        raise fault(
             "BT111",
             "this probe does not say where it attaches",
             Label(first),
             help=('add @OnMethod(class="…", method="…")',),
-            notes=("one of " + " ".join(names),),
+            notes=("one of " + " ".join(f"@{rule.name}" for rule in ANNOTATIONS.values() if rule.attaches),),
         )
-    return Diagnostic(
-        "BT111",
-        "this probe attaches twice",
-        Label(attaching[1].name.span, "the second"),
-        (Label(attaching[0].name.span, "the first"),),
-        help=('write a probe for each; class= and method= take lists:  class=["a.B", "c.D"]',),
-    )
+    if len(attaching) > 1:
+        raise fault(
+            "BT111",
+            "this probe attaches twice",
+            Label(attaching[1].name.span, "the second"),
+            (Label(attaching[0].name.span, "the first"),),
+            help=('write a probe for each; class= and method= take lists:  class=["a.B", "c.D"]',),
+        )
+    return attaching[0]
+
+
+def _on_probe(annotation: nodes.Annotation, report: Report) -> Attached | None:
+    if len(annotation.arguments) != 1:
+        raise fault(
+            "BT103",
+            "`@OnProbe` takes the name of a probe",
+            Label(annotation.span),
+            help=(
+                "write @OnProbe(library.probe), as  import btpy.jdbc; @OnProbe(jdbc.statement) { … }",
+                "btpy lib list names the libraries",
+            ),
+        )
+    host = annotation.arguments[0].value
+    if not isinstance(host, nodes.Name) or not host.text:  # already reported when names were resolved
+        return None
+    return Attached(ProbeAttachment(-1), (Place.PROBE,), Label(annotation.name.span), host=host)
+
+
+_MOMENTS: dict[str, tuple[Attachment, Place]] = {
+    "OnBegin": (BeginAttachment(), Place.BEGIN),
+    "OnEnd": (EndAttachment(), Place.END),
+    "OnError": (ErrorAttachment(), Place.FAILURE),
+}
+
+
+def _at_moment(annotation: nodes.Annotation, report: Report) -> Attached:
+    attachment, place = _MOMENTS[annotation.name.text]
+    _no_arguments(annotation, report)
+    return Attached(attachment, (place,), Label(annotation.name.span))
 
 
 def _no_arguments(annotation: nodes.Annotation, report: Report) -> None:
@@ -173,104 +154,77 @@ def _no_arguments(annotation: nodes.Annotation, report: Report) -> None:
         )
 
 
-def _on_timer(annotation: nodes.Annotation, report: Report) -> Attached | None:
+def _on_timer(annotation: nodes.Annotation, _: Report) -> Attached:
     arguments = annotation.arguments
     number = arguments[0].value if len(arguments) == 1 else None
     if len(arguments) != 1 or (arguments[0].name is not None and arguments[0].name.text != "period"):
         is_plain = isinstance(number, nodes.Literal) and number.kind is nodes.LiteralKind.INTEGER
         period = f"{number.span.text}ms" if is_plain and number is not None else "5s"
-        report(
-            Diagnostic(
-                "BT103",
-                f"`@OnTimer` takes 1 argument but {len(arguments)} were given"
-                if len(arguments) != 1
-                else "`@OnTimer` takes a period",
-                Label(annotation.span),
-                help=(f"write @OnTimer({period})",),
-            )
+        raise fault(
+            "BT103",
+            f"`@OnTimer` takes 1 argument but {len(arguments)} were given"
+            if len(arguments) != 1
+            else "`@OnTimer` takes a period",
+            Label(annotation.span),
+            help=(f"write @OnTimer({period})",),
         )
-        return None
     value = arguments[0].value
     if not isinstance(value, nodes.Literal) or not isinstance(value.value, int) or isinstance(value.value, bool):
-        report(Diagnostic("BT201", "a period must be a duration", Label(value.span), help=("write @OnTimer(5s)",)))
-        return None
+        raise fault("BT201", "a period must be a duration", Label(value.span), help=("write @OnTimer(5s)",))
     if value.kind is not nodes.LiteralKind.DURATION:
-        report(
-            Diagnostic(
-                "BT202",
-                f"`{value.span.text}` has no unit of time",
-                Label(value.span),
-                help=(f"write @OnTimer({value.value}ms) or @OnTimer({value.value}s)",),
-            )
+        raise fault(
+            "BT202",
+            f"`{value.span.text}` has no unit of time",
+            Label(value.span),
+            help=(f"write @OnTimer({value.value}ms) or @OnTimer({value.value}s)",),
         )
-        return None
     if value.value < 1_000_000:
-        report(Diagnostic("BT107", "a timer can run at most once a millisecond", Label(value.span, "too short")))
-        return None
-    return Attached(TimerAttachment(value.value), (Place.TIMER,), Label(annotation.name.span), None, False)
+        raise fault("BT107", "a timer can run at most once a millisecond", Label(value.span, "too short"))
+    return Attached(TimerAttachment(value.value), (Place.TIMER,), Label(annotation.name.span))
 
 
 _MOST_SAMPLES_A_SECOND = 1000
 _SAMPLE_HELP = 'write @OnSample(99), or @OnSample(99, threads="all") for threads that wait, too'
 
 
-def _on_sample(annotation: nodes.Annotation, report: Report) -> Attached | None:
+def _on_sample(annotation: nodes.Annotation, report: Report) -> Attached:
     arguments = _named_arguments(annotation, report, by_position=2)
     rate = arguments.get("hz")
     if rate is None:
-        report(
-            Diagnostic(
-                "BT103",
-                "`@OnSample` takes a number of samples per second",
-                Label(annotation.span),
-                help=(_SAMPLE_HELP,),
-            )
+        raise fault(
+            "BT103", "`@OnSample` takes a number of samples per second", Label(annotation.span), help=(_SAMPLE_HELP,)
         )
-        return None
     value = rate.value
     literal = value if isinstance(value, nodes.Literal) else None
     if literal is not None and literal.kind is nodes.LiteralKind.DURATION and isinstance(literal.value, int):
         often = max(1, round(1_000_000_000 / max(1, literal.value)))
-        report(
-            Diagnostic(
-                "BT201",
-                "`@OnSample` takes a number of samples per second, not a period",
-                Label(value.span),
-                help=(f"write @OnSample({min(often, _MOST_SAMPLES_A_SECOND)})",),
-            )
+        raise fault(
+            "BT201",
+            "`@OnSample` takes a number of samples per second, not a period",
+            Label(value.span),
+            help=(f"write @OnSample({min(often, _MOST_SAMPLES_A_SECOND)})",),
         )
-        return None
     number = literal.value if literal is not None else None
     if isinstance(number, bool) or not isinstance(number, int):
-        report(
-            Diagnostic("BT201", "samples per second must be a whole number", Label(value.span), help=(_SAMPLE_HELP,))
-        )
-        return None
+        raise fault("BT201", "samples per second must be a whole number", Label(value.span), help=(_SAMPLE_HELP,))
     if not 1 <= number <= _MOST_SAMPLES_A_SECOND:
-        report(
-            Diagnostic(
-                "BT107",
-                f"`@OnSample` takes 1 to {_MOST_SAMPLES_A_SECOND} samples a second",
-                Label(value.span),
-                help=(_SAMPLE_HELP,),
-            )
+        raise fault(
+            "BT107",
+            f"`@OnSample` takes 1 to {_MOST_SAMPLES_A_SECOND} samples a second",
+            Label(value.span),
+            help=(_SAMPLE_HELP,),
         )
-        return None
     threads = arguments.get("threads")
-    mode = _string(threads, report) if threads is not None else "busy"
+    mode = _text_of(threads) if threads is not None else "busy"
     if threads is not None and mode not in ("busy", "all"):
-        if mode is not None:
-            report(
-                Diagnostic(
-                    "BT107",
-                    f'`threads` is "busy" or "all", not "{mode}"',
-                    Label(threads.value.span),
-                    help=('"busy": threads that use a processor; "all": threads that wait, too',),
-                )
-            )
-        return None
+        raise fault(
+            "BT107",
+            f'`threads` is "busy" or "all", not "{mode}"',
+            Label(threads.value.span),
+            help=('"busy": threads that use a processor; "all": threads that wait, too',),
+        )
     attachment = SampleAttachment(number, mode == "all")
-    return Attached(attachment, (Place.SAMPLE,), Label(annotation.name.span), None, False)
+    return Attached(attachment, (Place.SAMPLE,), Label(annotation.name.span))
 
 
 def _named_arguments(annotation: nodes.Annotation, report: Report, by_position: int = 1) -> dict[str, nodes.Argument]:
@@ -292,41 +246,28 @@ def _named_arguments(annotation: nodes.Annotation, report: Report, by_position: 
                 )
             )
         elif name in by_name:
-            report(
-                Diagnostic(
-                    "BT102",
-                    f"`{name}` is given twice",
-                    Label(argument.span, "again here"),
-                    (Label(by_name[name].span, "first here"),),
-                )
-            )
+            report(repeated(f"`{name}` is given twice", argument.span, by_name[name].span))
         else:
             by_name[name] = nodes.Argument(argument.span, nodes.Identifier(argument.span, name), argument.value)
     return by_name
 
 
-def _on_event(annotation: nodes.Annotation, report: Report) -> Attached | None:
+def _on_event(annotation: nodes.Annotation, report: Report) -> Attached:
     argument = _named_arguments(annotation, report).get("name")
     if argument is None:
-        report(
-            Diagnostic(
-                "BT103",
-                "`@OnEvent` needs the name of the event",
-                Label(annotation.span),
-                help=(
-                    'write @OnEvent("name"): a probe sends it with send("name")',
-                    '@OnEvent("") is SIGUSR1 of btpy itself:  kill -USR1 PID',
-                ),
-            )
+        raise fault(
+            "BT103",
+            "`@OnEvent` needs the name of the event",
+            Label(annotation.span),
+            help=(
+                'write @OnEvent("name"): a probe sends it with send("name")',
+                '@OnEvent("") is SIGUSR1 of btpy itself:  kill -USR1 PID',
+            ),
         )
-        return None
-    name = _string(argument, report)
-    if name is None:
-        return None
-    return Attached(EventAttachment(name), (Place.EVENT,), Label(annotation.name.span), None, False)
+    return Attached(EventAttachment(_text_of(argument)), (Place.EVENT,), Label(annotation.name.span))
 
 
-def _on_uncaught(annotation: nodes.Annotation, outermost: bool, report: Report) -> Attached:
+def _on_uncaught(annotation: nodes.Annotation, report: Report) -> Attached:
     """The method that the JVM calls with an exception that nothing caught:
     ``Thread.dispatchUncaughtException(Throwable)``."""
     span = annotation.name.span
@@ -342,60 +283,47 @@ def _on_uncaught(annotation: nodes.Annotation, outermost: bool, report: Report) 
         max_methods=1,
         uncaught=True,
     )
-    return Attached(attachment, (Place.UNCAUGHT,), Label(span), None, outermost)
+    return Attached(attachment, (Place.UNCAUGHT,), Label(span))
 
 
-def _on_class_load(annotation: nodes.Annotation, report: Report) -> Attached | None:
+def _on_class_load(annotation: nodes.Annotation, report: Report) -> Attached:
     argument = _named_arguments(annotation, report).get("class")
     if argument is None:
-        report(
-            Diagnostic(
-                "BT111",
-                "`@OnClassLoad` needs a class",
-                Label(annotation.name.span),
-                help=('write @OnClassLoad(class="com.acme.**")',),
-            )
+        raise fault(
+            "BT111",
+            "`@OnClassLoad` needs a class",
+            Label(annotation.name.span),
+            help=('write @OnClassLoad(class="com.acme.**")',),
         )
-        return None
     attachment = ClassLoadAttachment(_patterns(argument, False, report))
-    return Attached(attachment, (Place.CLASS_LOAD,), Label(annotation.name.span), None, False)
+    return Attached(attachment, (Place.CLASS_LOAD,), Label(annotation.name.span))
 
 
 _DEFAULT_ABOVE = 0.9
 
 
-def _on_low_memory(annotation: nodes.Annotation, report: Report) -> Attached | None:
+def _on_low_memory(annotation: nodes.Annotation, report: Report) -> Attached:
     arguments = _named_arguments(annotation, report)
     above: object = _DEFAULT_ABOVE
     if "above" in arguments:
         value = arguments["above"].value
         above = value.value if isinstance(value, nodes.Literal) else None
         if not isinstance(above, float) or not 0.0 < above < 1.0:
-            report(
-                Diagnostic(
-                    "BT107",
-                    "`above` must be a share between 0 and 1",
-                    Label(value.span),
-                    help=("write above=0.9",),
-                )
+            raise fault(
+                "BT107", "`above` must be a share between 0 and 1", Label(value.span), help=("write above=0.9",)
             )
-            return None
     pool = _string(arguments.get("pool"), report)
     pattern = Pattern(pool, arguments["pool"].value.span) if pool is not None else None
     attachment = LowMemoryAttachment(pattern, round(float(str(above)) * 1000))
-    return Attached(attachment, (Place.LOW_MEMORY,), Label(annotation.name.span), None, False)
+    return Attached(attachment, (Place.LOW_MEMORY,), Label(annotation.name.span))
 
 
-def _on_method(annotation: nodes.Annotation, outermost: bool, report: Report) -> Attached | None:
+def _on_method(annotation: nodes.Annotation, report: Report) -> Attached:
     arguments = _arguments_of_on_method(annotation, report)
-    if arguments is None:
-        return None
-    location = _locations(annotation, arguments.get("location"), report)
     name_argument = arguments.get("id")
     name = _string(name_argument, report)
     methods = _patterns(arguments.get("method"), True, report)
-    if location is None:
-        return None
+    location = _locations(annotation, arguments.get("location"), report)
     attachment = MethodAttachment(
         classes=_patterns(arguments["class"], False, report),
         methods=methods or (Pattern("*", annotation.name.span),),
@@ -411,25 +339,22 @@ def _on_method(annotation: nodes.Annotation, outermost: bool, report: Report) ->
     identifier = (
         nodes.Identifier(name_argument.value.span, name) if name_argument is not None and name is not None else None
     )
-    return Attached(attachment, location.places, location.reason, identifier, outermost)
+    return Attached(attachment, location.places, location.reason, identifier)
 
 
-def _arguments_of_on_method(annotation: nodes.Annotation, report: Report) -> dict[str, nodes.Argument] | None:
-    """The arguments by their names; None after an error that ends the check of the annotation."""
+def _arguments_of_on_method(annotation: nodes.Annotation, report: Report) -> dict[str, nodes.Argument]:
+    """The arguments by their names. Raises FaultError."""
     names = ANNOTATIONS["OnMethod"].arguments
     arguments: dict[str, nodes.Argument] = {}
     misspelt: dict[str, nodes.Argument] = {}
     for argument in annotation.arguments:
         if argument.name is None:
-            report(
-                Diagnostic(
-                    "BT107",
-                    "the arguments of `@OnMethod` must have names",
-                    Label(argument.span, "which one?"),
-                    help=('write @OnMethod(class="…", method="…", location=RETURN)',),
-                )
+            raise fault(
+                "BT107",
+                "the arguments of `@OnMethod` must have names",
+                Label(argument.span, "which one?"),
+                help=('write @OnMethod(class="…", method="…", location=RETURN)',),
             )
-            return None
         name = "class" if argument.name.text == "clazz" else argument.name.text
         if name not in names:
             report(
@@ -443,53 +368,47 @@ def _arguments_of_on_method(annotation: nodes.Annotation, report: Report) -> dic
             )
             misspelt.update((meant.replace("clazz", "class"), argument) for meant in nearest(name, names)[:1])
         elif name in arguments:
-            report(_given_twice(name, argument.name.span, arguments[name].span))
+            help_ = ('write several patterns as a list:  class=["a.B", "c.D"]',) if name == "class" else ()
+            report(repeated(f"`{name}` is given twice", argument.name.span, arguments[name].span, help_))
         else:
             arguments[name] = argument
     arguments = {**misspelt, **arguments}  # a misspelt argument was reported, so it is not reported as missing
     if "class" not in arguments:
-        report(
-            Diagnostic(
-                "BT111",
-                "`@OnMethod` needs a class",
-                Label(annotation.name.span),
-                help=(
-                    'write @OnMethod(class="com.acme.Foo", method="bar")',
-                    'all classes of a package:  class="com.acme.**"',
-                ),
-            )
+        raise fault(
+            "BT111",
+            "`@OnMethod` needs a class",
+            Label(annotation.name.span),
+            help=(
+                'write @OnMethod(class="com.acme.Foo", method="bar")',
+                'all classes of a package:  class="com.acme.**"',
+            ),
         )
-        return None
     return arguments
 
 
-def _given_twice(name: str, span: Span, first: Span) -> Diagnostic:
-    return Diagnostic(
-        "BT102",
-        f"`{name}` is given twice",
-        Label(span, "again here"),
-        (Label(first, "first here"),),
-        help=('write several patterns as a list:  class=["a.B", "c.D"]',) if name == "class" else (),
+def _text_of(argument: nodes.Argument) -> str:
+    """The string of an argument. Raises FaultError."""
+    value = argument.value
+    if isinstance(value, nodes.Literal) and isinstance(value.value, str):
+        return value.value
+    bare = re.sub(r"\.class$", "", value.span.text)
+    raise fault(
+        "BT201",
+        f"`{argument.name.text}` must be a string" if argument.name else "the argument must be a string",
+        Label(value.span, "not a string in double quotes"),
+        help=(f'write "{bare}"',) if re.fullmatch(r"[\w.$]+", bare) else (),
+        fixes=(Fix(value.span, f'"{bare}"'),) if re.fullmatch(r"[\w.$]+", bare) else (),
     )
 
 
 def _string(argument: nodes.Argument | None, report: Report) -> str | None:
     if argument is None:
         return None
-    value = argument.value
-    if isinstance(value, nodes.Literal) and isinstance(value.value, str):
-        return value.value
-    bare = re.sub(r"\.class$", "", value.span.text)
-    report(
-        Diagnostic(
-            "BT201",
-            f"`{argument.name.text}` must be a string" if argument.name else "the argument must be a string",
-            Label(value.span, "not a string in double quotes"),
-            help=(f'write "{bare}"',) if re.fullmatch(r"[\w.$]+", bare) else (),
-            fixes=(Fix(value.span, f'"{bare}"'),) if re.fullmatch(r"[\w.$]+", bare) else (),
-        )
-    )
-    return None
+    try:
+        return _text_of(argument)
+    except FaultError as error:
+        report(error.diagnostic)
+        return None
 
 
 def _boolean(argument: nodes.Argument | None, report: Report) -> bool:
@@ -545,6 +464,19 @@ def _signature(argument: nodes.Argument | None, report: Report) -> Pattern | Non
     return pattern if pattern is not None and check_signature(pattern, report) else None
 
 
+_READERS: dict[str, Callable[[nodes.Annotation, Report], Attached | None]] = {
+    "OnMethod": _on_method,
+    "OnTimer": _on_timer,
+    "OnSample": _on_sample,
+    "OnProbe": _on_probe,
+    "OnEvent": _on_event,
+    "OnUncaught": _on_uncaught,
+    "OnClassLoad": _on_class_load,
+    "OnLowMemory": _on_low_memory,
+    **dict.fromkeys(_MOMENTS, _at_moment),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class _Located:
     """The value of ``location=``: one location, or the joined locations of a list."""
@@ -570,7 +502,7 @@ _OUTSIDE = frozenset({Place.ENTRY, Place.RETURN, Place.THROW, Place.EXIT})
 _COMMON_LOCATIONS = 14  # messages list only the first rows of the table
 
 
-def _locations(annotation: nodes.Annotation, argument: nodes.Argument | None, report: Report) -> _Located | None:
+def _locations(annotation: nodes.Annotation, argument: nodes.Argument | None, report: Report) -> _Located:
     if argument is None:
         entry = LOCATIONS["ENTRY"]
         reason = Label(annotation.name.span, f"location=ENTRY: {entry.doc}")
@@ -578,15 +510,9 @@ def _locations(annotation: nodes.Annotation, argument: nodes.Argument | None, re
     values = [argument.value]
     if isinstance(argument.value, nodes.ListDisplay):
         values = [element.value for element in argument.value.elements]
-    locations: list[_Written] = []
-    for value in values:
-        location = _location(value, report)
-        if location is None:
-            return None
-        locations.append(location)
+    locations = [_location(value, report) for value in values]
     if not locations:
-        report(Diagnostic("BT104", "this list of locations is empty", Label(argument.value.span)))
-        return None
+        raise fault("BT104", "this list of locations is empty", Label(argument.value.span))
     thrown = _agreed(locations, lambda location: location.thrown, report)
     operation = _agreed(locations, lambda location: location.operation, report)
     kinds = [location.location for location in locations]
@@ -634,34 +560,28 @@ def _texts(part: Pattern | OperationPattern | None) -> object:
     return part.text if part is not None else None
 
 
-def _location(value: nodes.Expression, report: Report) -> _Written | None:
+def _location(value: nodes.Expression, report: Report) -> _Written:
     arguments: tuple[nodes.Argument, ...] = ()
     if isinstance(value, nodes.Call):
         name, arguments = value.function, value.arguments
     elif isinstance(value, nodes.Name):
         name = nodes.Identifier(value.span, value.text)
     elif isinstance(value, nodes.Field) and isinstance(value.target, nodes.Name) and value.target.text == "Kind":
-        report(
-            Diagnostic(
-                "BT011",
-                "this is BTrace's form of a location",
-                Label(value.span),
-                help=(f"write location={value.name.text}",),
-                fixes=(Fix(value.span, value.name.text),),
-            )
+        raise fault(
+            "BT011",
+            "this is BTrace's form of a location",
+            Label(value.span),
+            help=(f"write location={value.name.text}",),
+            fixes=(Fix(value.span, value.name.text),),
         )
-        return None
     else:
-        report(
-            Diagnostic(
-                "BT104",
-                "a location must be a name",
-                Label(value.span),
-                help=("write location=RETURN",),
-                notes=(" ".join(LOCATIONS),),
-            )
+        raise fault(
+            "BT104",
+            "a location must be a name",
+            Label(value.span),
+            help=("write location=RETURN",),
+            notes=(" ".join(LOCATIONS),),
         )
-        return None
     location = LOCATIONS.get(name.text)
     if location is None:
         near = nearest(name.text.upper(), LOCATIONS) or [
@@ -670,25 +590,17 @@ def _location(value: nodes.Expression, report: Report) -> _Written | None:
         text = name.text
         if name.span.text.startswith("@"):  # the location of a point probe
             text, near = name.span.text, [f"@{candidate.lower()}" for candidate in near]
-        report(
-            Diagnostic(
-                "BT104",
-                f"unknown location `{text}`",
-                Label(
-                    name.span,
-                    "did you mean " + " or ".join(f"`{candidate}`" for candidate in near) + "?" if near else "",
-                ),
-                notes=(" ".join((*list(LOCATIONS)[:_COMMON_LOCATIONS], "…") if near else LOCATIONS),),
-                fixes=(Fix(name.span, near[0]),) if len(near) == 1 else (),
-            )
+        raise fault(
+            "BT104",
+            f"unknown location `{text}`",
+            Label(name.span, "".join(did_you_mean_one_of(near))),
+            notes=(" ".join((*list(LOCATIONS)[:_COMMON_LOCATIONS], "…") if near else LOCATIONS),),
+            fixes=(Fix(name.span, near[0]),) if len(near) == 1 else (),
         )
-        return None
     return _with_arguments(location, arguments, value.span, report)
 
 
-def _with_arguments(
-    location: Location, arguments: tuple[nodes.Argument, ...], span: Span, report: Report
-) -> _Written | None:
+def _with_arguments(location: Location, arguments: tuple[nodes.Argument, ...], span: Span, report: Report) -> _Written:
     by_name: dict[str, nodes.Argument] = {}
     accepted = (*location.arguments, "when") if location.after is not None else location.arguments
     for position, argument in enumerate(arguments):
@@ -706,22 +618,12 @@ def _with_arguments(
                 )
             )
         elif key in by_name:
-            report(
-                Diagnostic(
-                    "BT102",
-                    f"`{key}` is given twice",
-                    Label(argument.span, "again here"),
-                    (Label(by_name[key].span, "first here"),),
-                )
-            )
+            report(repeated(f"`{key}` is given twice", argument.span, by_name[key].span))
         else:
             by_name[key] = nodes.Argument(argument.span, nodes.Identifier(argument.span, key), argument.value)
-    if "when" in by_name:
-        time = _when(by_name["when"].value, report)
-        if time is None:
-            return None
-        if time == "AFTER" and location.after is not None:
-            location = location.after
+    time = _when(by_name["when"].value) if "when" in by_name else "BEFORE"
+    if time == "AFTER" and location.after is not None:
+        location = location.after
     if location.name in ("THROW", "RAISE", "CATCH"):
         operation = None if location.name == "THROW" else OperationPattern()
         return _Written(location, _checked(by_name.get("type"), False, report), operation, span)
@@ -750,20 +652,17 @@ def _arity(location: Location, accepted: tuple[str, ...]) -> str:
     return f"`{location.name}` takes at most {count} argument{'' if count == 1 else 's'}{unnamed}"
 
 
-def _when(value: nodes.Expression, report: Report) -> str | None:
+def _when(value: nodes.Expression) -> str:
     """``BEFORE`` or ``AFTER``."""
     text = value.text if isinstance(value, nodes.Name) else ""
     if text in ("BEFORE", "AFTER"):
         return text
-    report(
-        Diagnostic(
-            "BT107",
-            "`when` must be BEFORE or AFTER",
-            Label(value.span),
-            help=did_you_mean(text.upper(), ("BEFORE", "AFTER")) or ("write when=AFTER",),
-        )
+    raise fault(
+        "BT107",
+        "`when` must be BEFORE or AFTER",
+        Label(value.span),
+        help=did_you_mean(text.upper(), ("BEFORE", "AFTER")) or ("write when=AFTER",),
     )
-    return None
 
 
 def _checked(argument: nodes.Argument | None, member: bool, report: Report) -> Pattern | None:

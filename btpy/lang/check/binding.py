@@ -6,7 +6,10 @@ from btpy.errors import ScriptError
 from btpy.lang import typed_tree
 from btpy.lang.builtins import FACTS, FUNCTIONS, PLACE_OF_POINT, WARMED, Place, fact_input
 from btpy.lang.check.classes import ANY_METHOD, NOTHING_KNOWN, Classes, Subject
+from btpy.lang.check.context import Context
 from btpy.lang.check.elaborate import elaborate
+from btpy.lang.check.expressions import value
+from btpy.lang.check.statements import block
 from btpy.lang.program import Probe, Program, TemplatePlace
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import BoundProbe, Shape
@@ -23,6 +26,7 @@ from btpy.model.attachments import (
     TimerAttachment,
 )
 from btpy.model.diagnostics import Diagnostic, Label, Severity
+from btpy.model.templates import Template
 
 
 def bind(
@@ -37,14 +41,13 @@ def bind(
     """
     errors: list[Diagnostic] = []
     attachment = probe.attachment
-    outermost = any(annotation.name.text == "Outermost" for annotation in probe.tree.annotations)
     places = (_place(attachment, shape),)
     if shape is not None:
         misfit = _misfit(probe, shape)
         if misfit is not None:
             raise ScriptError([misfit])
 
-    def known_template(place: TemplatePlace, *_: object) -> int:
+    def known_template(place: TemplatePlace, _: Template) -> int:
         return checked.template_ids[probe.id, place]
 
     def report(diagnostic: Diagnostic) -> None:
@@ -55,7 +58,9 @@ def bind(
     thrown = pattern is not None and (places[0] in (Place.THROW, Place.RAISE, Place.CATCH, Place.UNCAUGHT))
     maps = {map_.name: map_ for map_ in checked.maps}
     scoped = {variable.key: variable for variable in checked.scoped_variables}
-    body = elaborate(
+    context = Context(
+        value,
+        block,
         probe,
         places,
         None,
@@ -67,19 +72,19 @@ def bind(
         subscribers=checked.subscribers(probe),
         scoped=scoped,
         jfr_events=dict(checked.jfr_events),
-        outermost=outermost,
-        thrown=thrown,
         permissions=checked.permissions,
         classes=classes,
         subject=subject,
     )
+    predicate, body = elaborate(context, thrown=thrown)
     if errors:
         raise ScriptError(errors)
     thrown_type = pattern.text if pattern is not None and thrown else None
     facts = FACTS.get(places[0])
     # The agent passes all facts, even those that the body does not use.
-    inputs = body.inputs if facts is None else tuple(map(fact_input, range(len(facts))))
-    return BoundProbe(probe, shape, inputs, body.entries, thrown_type, body.predicate, body.statements, body.locals_)
+    inputs = tuple(context.inputs) if facts is None else tuple(map(fact_input, range(len(facts))))
+    entries, locals_ = tuple(context.entries), tuple(context.locals)
+    return BoundProbe(probe, shape, inputs, entries, thrown_type, predicate, body, locals_)
 
 
 def warming(checked: Program) -> BoundProbe | None:

@@ -9,13 +9,18 @@ from btpy.lang.builtins import MAX_STATEMENTS
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.checking import Checking, Draft
 from btpy.lang.check.classes import NOTHING_KNOWN, Classes
-from btpy.lang.check.context import MakeTemplate
-from btpy.lang.check.elaborate import Body, elaborate, type_declarations
+from btpy.lang.check.context import Context, MakeTemplate
+from btpy.lang.check.elaborate import elaborate
+from btpy.lang.check.expressions import value
+from btpy.lang.check.functions import type_function
+from btpy.lang.check.statements import block
+from btpy.lang.check.static_check import check_static
 from btpy.lang.program import Probe, TemplatePlace
 from btpy.lang.syntax import nodes
+from btpy.model.attachments import BeginAttachment
 from btpy.model.diagnostics import Diagnostic, Label
 from btpy.model.jfr import JfrEvent
-from btpy.model.templates import Slot, Template, TemplateKind
+from btpy.model.templates import Template
 from btpy.model.types import LONG, Kind, Type, joined
 
 
@@ -31,16 +36,16 @@ def type_bodies(checking: Checking) -> None:
         draft for draft in checking.hosts if _reads_state(draft.probe, *checking.subscribers(draft.probe))
     ]
     readers = {draft.probe.id for draft in checking.readers}
-    checking.bodies = [
+    bodies = [
         _typed(checking, draft, lambda *_: 0, lambda _: None, NOTHING_KNOWN, {})
         if draft.probe.id in readers
         else _reported(checking, draft)
         for draft in checking.hosts
     ]
     shared, trees = checking.shared, checking.trees
-    types = _stored_types(checking.bodies)
+    types = _stored_types(bodies)
     checking.maps = shared.maps_typed(checking.maps, types, trees, checking.report if sound else lambda _: None)
-    samples = [sample for body in checking.bodies for sample in body.scoped_samples]
+    samples = [sample for body in bodies for sample in body.scoped_samples]
     checking.scoped = shared.scoped_typed(checking.scoped, samples, trees, checking.report)
 
 
@@ -57,11 +62,32 @@ def bound_statements(checking: Checking) -> None:
 
 
 def type_uncalled(checking: Checking) -> None:
-    """Types the functions that no probe calls, and each ``static_check`` that stands between probes."""
+    """Types the functions that no probe calls, with no assumption about the caller, and each ``static_check`` that
+    stands between probes."""
     called_names = {function.name.span for draft in checking.drafts for function in draft.probe.calls}
     uncalled = [function for function in checking.functions if function.name.span not in called_names]
-    linked = checking.linked
-    type_declarations(uncalled, linked.checks, checking.maps, checking.scoped, linked.functions, checking.report)
+    declarations: tuple[nodes.Function | nodes.StaticCheck, ...] = (*uncalled, *checking.linked.checks)
+    for declaration in declarations:
+        tree = nodes.Probe(declaration.span, (), None, None, False, None, nodes.Block(declaration.span, ()))
+        probe = Probe(-1, "", BeginAttachment(), None, False, tree, declaration.span)
+        context = Context(
+            value,
+            block,
+            probe,
+            (),
+            None,
+            None,
+            checking.maps,
+            lambda *_: 0,
+            checking.report,
+            checking.linked.functions,
+            scoped=checking.scoped,
+        )
+        if isinstance(declaration, nodes.Function):
+            type_function(context, declaration)
+        else:
+            with context.reporting():
+                check_static(context, declaration.call)
 
 
 def _typed(
@@ -71,49 +97,40 @@ def _typed(
     report: Report,
     classes: Classes,
     jfr_events: dict[str, JfrEvent],
-) -> Body:
-    attached_probe = draft.attached
-    return elaborate(
+) -> Context:
+    context = Context(
+        value,
+        block,
         draft.probe,
-        attached_probe.places,
-        attached_probe.location,
+        draft.attached.places,
+        draft.attached.location,
         None,
         checking.maps,
         make_template,
         report,
-        functions=checking.linked.functions,
-        subscribers=checking.subscribers(draft.probe),
+        checking.linked.functions,
+        checking.subscribers(draft.probe),
         scoped=checking.scoped,
         jfr_events=jfr_events,
-        outermost=attached_probe.outermost,
         permissions=checking.permissions,
         classes=classes,
     )
+    elaborate(context)
+    return context
 
 
-def _reported(checking: Checking, draft: Draft) -> Body:
+def _reported(checking: Checking, draft: Draft) -> Context:
     """The typed body of a probe, with its reports, templates and events."""
     make_template = _template_maker(checking, draft.probe.id)
     return _typed(checking, draft, make_template, checking.report, checking.classes, checking.jfr_events)
 
 
 def _template_maker(checking: Checking, host: int) -> MakeTemplate:
-    def make_template(
-        place: TemplatePlace,
-        kind: TemplateKind,
-        parts: tuple[str | Slot, ...],
-        name: str,
-        maps: tuple[int, ...],
-        options: tuple[tuple[str, object], ...],
-        flushed: tuple[int, ...],
-    ) -> int:
-        shipped_by = host if host != place.probe else None
-        id_ = len(checking.templates)
-        template = Template(id_, place.probe, kind, parts, name, maps, options, shipped_by, flushed)
-        checking.templates.append(template)
+    def make_template(place: TemplatePlace, template: Template) -> int:
         assert (host, place) not in checking.template_ids
-        checking.template_ids[host, place] = template.id
-        return template.id
+        id_ = checking.template_ids[host, place] = len(checking.templates)
+        checking.templates.append(replace(template, id=id_, host=host if host != place.probe else None))
+        return id_
 
     return make_template
 
@@ -155,7 +172,7 @@ def _reads_state(*probes: Probe) -> bool:
     return False
 
 
-def _stored_types(bodies: Sequence[Body]) -> dict[int, Type]:
+def _stored_types(bodies: Sequence[Context]) -> dict[int, Type]:
     """The value type of each map, from all values that the bodies store in it."""
     types: dict[int, Type] = {}
     for map_id, sample in (sample for body in bodies for sample in body.samples):

@@ -22,7 +22,7 @@ from btpy.lang.builtins import (
 from btpy.lang.check import operators
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import convert, is_object, mistyped, typed_null
-from btpy.lang.check.faults import FaultError, arity, named
+from btpy.lang.check.faults import FaultError, arity, fault, named
 from btpy.lang.check.frameworks import Frameworks, frameworks, jdk
 from btpy.lang.check.functions import inline
 from btpy.lang.check.variables import absent, fact, is_known, live_variables
@@ -43,10 +43,8 @@ def call_value(context: Context, tree: nodes.Call) -> Expr:
     if name in context.functions:
         expansion = inline(context, tree)
         if expansion.value is None:
-            raise FaultError(
-                Diagnostic(
-                    "BT108", f"`{name}` returns nothing", Label(tree.function.span, "this must be a separate statement")
-                )
+            raise fault(
+                "BT108", f"`{name}` returns nothing", Label(tree.function.span, "this must be a separate statement")
             )
         return expansion
     function = FUNCTIONS.get(name)
@@ -56,9 +54,9 @@ def call_value(context: Context, tree: nodes.Call) -> Expr:
         all_locals(context, tree)
     else:
         check_place(context, function, tree.function.span)
-    fault = _no_value(tree, function)
-    if fault is not None:
-        raise FaultError(fault)
+    problem = _no_value(tree, function)
+    if problem is not None:
+        raise FaultError(problem)
     if name == "owner_name":
         _check_owner(context, tree)
     if name in builtins.OF_CONTEXT:
@@ -118,17 +116,15 @@ def _own_stack(context: Context, tree: nodes.Call, function: Function, values: l
     thread that the probe fires on, or that it samples. Raises FaultError where the body runs on btpy's own thread."""
     places = [place for place in context.places if place not in builtins.ON_STACKS]
     if places:
-        raise FaultError(
-            Diagnostic(
-                "BT105",
-                f"`{function.name}()` does not exist in {places[0].value}",
-                Label(tree.span, "this body runs on btpy's own thread, not on a thread of the traced program"),
-                (context.location,) if context.location is not None else (),
-                help=(
-                    "stacks of busy threads:  @OnSample(99) { @busy[stack()] = count() }",
-                    "stacks of all threads, printed:  print_threads()",
-                ),
-            )
+        raise fault(
+            "BT105",
+            f"`{function.name}()` does not exist in {places[0].value}",
+            Label(tree.span, "this body runs on btpy's own thread, not on a thread of the traced program"),
+            (context.location,) if context.location is not None else (),
+            help=(
+                "stacks of busy threads:  @OnSample(99) { @busy[stack()] = count() }",
+                "stacks of all threads, printed:  print_threads()",
+            ),
         )
     sampled = fact(context, builtins.SAMPLED_STACK, tree.span)
     return values if sampled is None else [sampled, *values]
@@ -177,7 +173,7 @@ def _check_key(tree: nodes.Call) -> None:
     key = tree.arguments[0].value if tree.arguments else None
     if key is not None and not (isinstance(key, nodes.Literal) and isinstance(key.value, str)):
         name = tree.function.text
-        raise FaultError(Diagnostic("BT107", f"the key of `{name}` must be a constant string", Label(key.span)))
+        raise fault("BT107", f"the key of `{name}` must be a constant string", Label(key.span))
 
 
 def check_place(context: Context, function: Function, span: Span) -> None:
@@ -186,23 +182,19 @@ def check_place(context: Context, function: Function, span: Span) -> None:
     if places and function.group is builtins.Group.CONTEXT:
         raise FaultError(absent(context, f"{function.name}()", places[0], span, "known where a traced method runs"))
     if places:
-        raise FaultError(
-            Diagnostic(
-                "BT105",
-                f"`{function.name}()` does not run at {places[0].value}",
-                Label(span, "too slow for a thread of the traced program"),
-                (context.location,) if context.location is not None else (),
-                help=("call it in @OnTimer, @OnBegin, @OnEnd or @OnEvent, and keep its result in a map",),
-            )
+        raise fault(
+            "BT105",
+            f"`{function.name}()` does not run at {places[0].value}",
+            Label(span, "too slow for a thread of the traced program"),
+            (context.location,) if context.location is not None else (),
+            help=("call it in @OnTimer, @OnBegin, @OnEnd or @OnEvent, and keep its result in a map",),
         )
     if function.allow and function.allow not in context.permissions.allow:
-        raise FaultError(
-            Diagnostic(
-                "BT411",
-                f"`{function.name}()` is not allowed",
-                Label(span, "the traced program stops during this call"),
-                help=(Permission(function.allow),),
-            )
+        raise fault(
+            "BT411",
+            f"`{function.name}()` is not allowed",
+            Label(span, "the traced program stops during this call"),
+            help=(Permission(function.allow),),
         )
 
 
@@ -234,21 +226,17 @@ def _builtin(context: Context, function: Function, span: Span, values: list[Expr
         case "caller":
             one = typed_tree.Constant(INT, span, 1)
             return typed_tree.BuiltinCall(function.result, span, "frame", (*values, one))
-        case "frame":
+        case "frame" | "stack" as name:
             *others, skip = values
             if isinstance(skip, typed_tree.Constant) and not skip.value:
-                return typed_tree.BuiltinCall(function.result, span, "frame", tuple(others))
-            return typed_tree.BuiltinCall(function.result, span, FRAME_WITHOUT, tuple(values))
+                return typed_tree.BuiltinCall(function.result, span, name, tuple(others))
+            without = FRAME_WITHOUT if name == "frame" else STACK_WITHOUT
+            return typed_tree.BuiltinCall(function.result, span, without, tuple(values))
         case "lock_waits":
             globs = typed_tree.Constant(STRING, span, frameworks(context.permissions.frameworks).text)
             return typed_tree.BuiltinCall(function.result, span, function.name, (globs,))
         case "app_frame":
             return _app_frame(context, function, span, values)
-        case "stack":
-            *others, skip = values
-            if isinstance(skip, typed_tree.Constant) and not skip.value:
-                return typed_tree.BuiltinCall(function.result, span, "stack", tuple(others))
-            return typed_tree.BuiltinCall(function.result, span, STACK_WITHOUT, tuple(values))
         case builtins.MATCHES:
             text, pattern = values
             return operators.match(text, pattern, span)
@@ -293,18 +281,16 @@ def match_arguments(
             position += 1
             continue
         if argument.name.text not in names:
-            raise FaultError(
-                Diagnostic(
-                    "BT107",
-                    f"`{name}` has no argument `{argument.name.text}`",
-                    Label(argument.name.span),
-                    help=did_you_mean(argument.name.text, names),
-                    notes=(synopsis,),
-                )
+            raise fault(
+                "BT107",
+                f"`{name}` has no argument `{argument.name.text}`",
+                Label(argument.name.span),
+                help=did_you_mean(argument.name.text, names),
+                notes=(synopsis,),
             )
         at = names.index(argument.name.text)
         if values[at] is not None:
-            raise FaultError(Diagnostic("BT102", f"`{argument.name.text}` is given twice", Label(argument.span)))
+            raise fault("BT102", f"`{argument.name.text}` is given twice", Label(argument.span))
         values[at] = argument.value
     for value, parameter in zip(values, signature.parameters, strict=True):
         if value is None and parameter.default is None:
@@ -327,7 +313,7 @@ def _entry(context: Context, tree: nodes.Call) -> Expr:
     if len(tree.arguments) != 1 or tree.arguments[0].name is not None:
         raise FaultError(arity(tree, "entry", FUNCTIONS["entry"].synopsis, 1, 1))
     if context.in_entry:
-        raise FaultError(Diagnostic("BT108", "`entry` inside `entry`", Label(tree.function.span, "write one `entry`")))
+        raise fault("BT108", "`entry` inside `entry`", Label(tree.function.span, "write one `entry`"))
     exits = (Place.RETURN, Place.THROW, Place.EXIT)
     places = [place for place in context.places if place not in exits]
     if places and context.shape is None:
@@ -345,7 +331,7 @@ def _entry(context: Context, tree: nodes.Call) -> Expr:
     value = typed_null(value)
     entry = Entry(len(context.entries), inputs, value)
     context.entries.append(entry)
-    result = typed_tree.InputValue(value.type, span, context.input(InputKind.ENTRY, entry.index, value.type.slot))
+    result = context.input_value(value.type, span, InputKind.ENTRY, entry.index)
     context.entry_texts[key] = result
     return result
 

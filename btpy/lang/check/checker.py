@@ -81,9 +81,9 @@ def check(
         classes,
         shared,
         list(linked.diagnostics),
-        templates=list(shared.templates),
-        template_ids=dict(earlier.template_ids) if earlier is not None else {},
-        jfr_events=running_events(shared.jfr_events, shared.trees),
+        templates=list(shared.earlier.templates),
+        template_ids=dict(shared.earlier.template_ids),
+        jfr_events=running_events(shared.earlier.jfr_events, shared.trees),
     )
     for check_pass in PASSES:
         check_pass(checking)
@@ -92,7 +92,7 @@ def check(
         raise ScriptError(diagnostics)
     return Program(
         source=linked.source,
-        probes=(*shared.probes, *(draft.probe for draft in checking.drafts)),
+        probes=(*shared.earlier.probes, *(draft.probe for draft in checking.drafts)),
         maps=shared.all_maps(checking.maps),
         templates=tuple(checking.templates),
         doc=linked.doc,
@@ -104,7 +104,7 @@ def check(
         parameters=linked.parameters,
         scoped_variables=shared.all_scoped(checking.scoped),
         earlier=earlier,
-        removed=earlier.removed if earlier is not None else frozenset(),
+        removed=shared.earlier.removed,
         template_ids=checking.template_ids,
         jfr_events=checking.jfr_events,
     )

@@ -8,7 +8,6 @@ from dataclasses import field
 from btpy.dataclass import dataclass
 from btpy.lang.check.attachments import Attached
 from btpy.lang.check.classes import Classes
-from btpy.lang.check.elaborate import Body
 from btpy.lang.check.shared import Shared
 from btpy.lang.link.linker import Linked
 from btpy.lang.program import Probe, ScopedVariable, TemplatePlace
@@ -36,8 +35,7 @@ class Checking:
     """One script while it is checked. ``shared``: the maps and thread variables of the scripts that already run.
     ``maps`` and ``scoped`` variables are those that the script may name, by name. ``template_ids``: the ids of
     templates, by the host of the probe and the place of the template. ``subscribed``: the subscribers by the id of
-    their host. ``readers``: the hosts whose bodies read maps or scoped variables. ``bodies``: the typed bodies, in
-    the order of the drafts.
+    their host. ``readers``: the hosts whose bodies read maps or scoped variables.
     ``jfr_events``: the JFR events that the script or running probes write, by name.
     """
 
@@ -54,7 +52,6 @@ class Checking:
     scoped: dict[str, ScopedVariable] = field(default_factory=dict)
     templates: list[Template] = field(default_factory=list)
     template_ids: dict[tuple[int, TemplatePlace], int] = field(default_factory=dict)
-    bodies: list[Body] = field(default_factory=list)
     jfr_events: dict[str, JfrEvent] = field(default_factory=dict)
 
     def report(self, diagnostic: Diagnostic) -> None:

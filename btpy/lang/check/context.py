@@ -21,22 +21,11 @@ from btpy.model.jfr import JfrEvent
 from btpy.model.maps import Map
 from btpy.model.permissions import DEFAULT_PERMISSIONS, Permissions
 from btpy.model.source import Span
-from btpy.model.templates import Slot, TemplateKind
+from btpy.model.templates import Slot, Template, TemplateKind
 from btpy.model.types import Type
 
-MakeTemplate = Callable[
-    [
-        TemplatePlace,
-        TemplateKind,
-        "tuple[str | Slot, ...]",
-        str,
-        "tuple[int, ...]",
-        "tuple[tuple[str, object], ...]",
-        "tuple[int, ...]",
-    ],
-    int,
-]
-"""Returns the id of the template for a place. The check creates the template; binding looks it up."""
+MakeTemplate = Callable[[TemplatePlace, Template], int]
+"""Returns the id of the template for a place. The check keeps the template; binding looks it up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +71,8 @@ class Context:
     ``jfr_events``: the JFR events by name. Without a shape, the elaboration adds the new events of the body.
     """
 
+    evaluate: Callable[[Context, nodes.Expression], Expr]
+    elaborate: Callable[[Context, nodes.Block], tuple[Statement, ...]]
     probe: program.Probe
     places: tuple[Place, ...]
     location: Label | None
@@ -89,8 +80,6 @@ class Context:
     maps: dict[str, Map]
     make_template: MakeTemplate
     report: Report
-    evaluate: Callable[[Context, nodes.Expression], Expr]
-    elaborate: Callable[[Context, nodes.Block], tuple[Statement, ...]]
     functions: Mapping[str, nodes.Function] = field(default_factory=dict)
     subscribers: tuple[program.Probe, ...] = ()
     permissions: Permissions = DEFAULT_PERMISSIONS
@@ -124,15 +113,16 @@ class Context:
         self,
         span: Span,
         kind: TemplateKind,
-        parts: tuple[str | Slot, ...],
-        name: str,
-        maps: tuple[int, ...],
-        options: tuple[tuple[str, object], ...],
+        parts: tuple[str | Slot, ...] = (),
+        name: str = "",
+        maps: tuple[int, ...] = (),
+        options: tuple[tuple[str, object], ...] = (),
         flushed: tuple[int, ...] = (),
     ) -> int:
         """The id of the template of the statement at ``span``."""
         place = TemplatePlace(self.probe.id, (*self.calls, span.packed))
-        return self.make_template(place, kind, parts, name, maps, options, flushed)
+        template = Template(-1, self.probe.id, kind, parts, name, maps, options, flushed=flushed)
+        return self.make_template(place, template)
 
     def find_local(self, name: str) -> Local | None:
         for scope in reversed(self.scopes):
@@ -148,6 +138,12 @@ class Context:
         new_input = Input(kind, index, descriptor)
         self.inputs.append(new_input)
         return new_input
+
+    def input_value(
+        self, type_: Type, span: Span, kind: InputKind, index: int = 0, descriptor: str = ""
+    ) -> typed_tree.InputValue:
+        """The value of an input. ``descriptor``: the descriptor of the input, if it is not that of the type."""
+        return typed_tree.InputValue(type_, span, self.input(kind, index, descriptor or type_.slot))
 
     def define(self, name: str, type_: Type, span: Span, *, secret: bool = False) -> Local:
         """A new variable in the innermost scope."""

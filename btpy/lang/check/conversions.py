@@ -230,26 +230,22 @@ def reasons(context: Context, value: Expr) -> tuple[Label, ...]:
     return (Label(value.span, f"{named(value.type)}{origin}"),) if origin else ()
 
 
+LITERAL_TYPES = {
+    nodes.LiteralKind.INTEGER: LONG,
+    nodes.LiteralKind.LONG: LONG,
+    nodes.LiteralKind.FLOAT: DOUBLE,
+    nodes.LiteralKind.DURATION: DURATION,
+    nodes.LiteralKind.SIZE: BYTES,
+    nodes.LiteralKind.STRING: STRING,
+    nodes.LiteralKind.BOOLEAN: BOOLEAN,
+    nodes.LiteralKind.NULL: NULL,
+}
+
+
 def literal(tree: nodes.Literal) -> Expr:
     value = tree.value
-    match tree.kind:
-        case nodes.LiteralKind.INTEGER:
-            fits = isinstance(value, int) and -(1 << 31) <= value < 1 << 31
-            return typed_tree.Constant(INT if fits else LONG, tree.span, value)
-        case nodes.LiteralKind.LONG:
-            return typed_tree.Constant(LONG, tree.span, value)
-        case nodes.LiteralKind.FLOAT:
-            return typed_tree.Constant(DOUBLE, tree.span, value)
-        case nodes.LiteralKind.DURATION:
-            return typed_tree.Constant(DURATION, tree.span, value)
-        case nodes.LiteralKind.SIZE:
-            return typed_tree.Constant(BYTES, tree.span, value)
-        case nodes.LiteralKind.STRING:
-            return typed_tree.Constant(STRING, tree.span, value)
-        case nodes.LiteralKind.BOOLEAN:
-            return typed_tree.Constant(BOOLEAN, tree.span, value)
-        case nodes.LiteralKind.NULL:
-            return typed_tree.Constant(NULL, tree.span, None)
+    is_int = tree.kind is nodes.LiteralKind.INTEGER and isinstance(value, int) and -(1 << 31) <= value < 1 << 31
+    return typed_tree.Constant(INT if is_int else LITERAL_TYPES[tree.kind], tree.span, value)
 
 
 def typed_null(value: Expr) -> Expr:

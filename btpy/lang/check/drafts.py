@@ -22,7 +22,7 @@ def draft_probes(checking: Checking) -> None:
     """Reads the annotations of the probes, names the probes, and finds out which are subscribers."""
     report, shared = checking.report, checking.shared
     drafts: list[Draft] = []
-    used = {probe.name for probe in shared.active}
+    used = {probe.name for probe in shared.earlier.active}
     names: dict[str, nodes.Identifier | None] = {}
     own_numbers: dict[str, int] = {}
     numbers: dict[str, int] = {}
@@ -51,7 +51,7 @@ def draft_probes(checking: Checking) -> None:
         _check_formals(tree, attached_probe, report)
         formals = tuple(Formal(_spelled(formal.type), formal.name.text, formal.span) for formal in tree.formals or ())
         probe = Probe(
-            len(shared.probes) + len(drafts),
+            len(shared.earlier.probes) + len(drafts),
             _unlike(name, used, numbers),
             attached_probe.attachment,
             None if tree.formals is None else formals,

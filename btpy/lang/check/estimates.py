@@ -16,7 +16,7 @@ from btpy.model.sampling import Sampling
 
 def mark_estimates(checking: Checking) -> None:
     """Marks the maps to which sampled probes add, and the maps that only an imported library prints."""
-    estimated = _estimated([*checking.shared.probes, *(draft.probe for draft in checking.drafts)])
+    estimated = _estimated([*checking.shared.earlier.probes, *(draft.probe for draft in checking.drafts)])
     checking.maps = {
         name: replace(
             map_,

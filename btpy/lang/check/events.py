@@ -6,7 +6,7 @@ from btpy.lang import program, typed_tree
 from btpy.lang.builtins import OFF_TARGET, Place
 from btpy.lang.check.context import Context, Local
 from btpy.lang.check.conversions import condition, typed_null
-from btpy.lang.check.faults import FaultError
+from btpy.lang.check.faults import FaultError, fault, repeated
 from btpy.lang.check.printing import begin_speculation
 from btpy.lang.check.redaction import is_secret
 from btpy.lang.syntax import nodes
@@ -22,11 +22,10 @@ EVENT = "event"
 def provided(probe: nodes.Probe) -> dict[str, nodes.Identifier]:
     """The names of all values that a probe provides anywhere."""
     names: dict[str, nodes.Identifier] = {}
-    for node in nodes.walk(probe.body):
-        if isinstance(node, nodes.Call) and node.function.text == "provide":
-            for argument in node.arguments:
-                if argument.name is not None:
-                    names.setdefault(argument.name.text, argument.name)
+    for call in nodes.calls(probe.body, "provide"):
+        for argument in call.arguments:
+            if argument.name is not None:
+                names.setdefault(argument.name.text, argument.name)
     return names
 
 
@@ -44,21 +43,17 @@ def provide(context: Context, call: nodes.Call) -> list[Statement]:
     """Evaluates the values that subscribers ask for, then runs their bodies. Raises FaultError."""
     if context.frame is not None or context.event is not None:
         where = "a function" if context.frame is not None else "a subscriber"
-        raise FaultError(
-            Diagnostic(
-                "BT117",
-                f"`provide` cannot stand in {where}",
-                Label(call.function.span, "possible only in the body of a probe"),
-            )
+        raise fault(
+            "BT117",
+            f"`provide` cannot stand in {where}",
+            Label(call.function.span, "possible only in the body of a probe"),
         )
     if context.probe.tree.name is None:
-        raise FaultError(
-            Diagnostic(
-                "BT117",
-                "a probe that provides values needs a name",
-                Label(call.function.span),
-                help=("@OnMethod(…) probe name { provide(…) }",),
-            )
+        raise fault(
+            "BT117",
+            "a probe that provides values needs a name",
+            Label(call.function.span),
+            help=("@OnMethod(…) probe name { provide(…) }",),
         )
     requested = {name for subscriber in context.subscribers for name in wanted(subscriber.tree, subscriber.calls)}
     statements: list[Statement] = []
@@ -66,21 +61,10 @@ def provide(context: Context, call: nodes.Call) -> list[Statement]:
     by_name: dict[str, nodes.Identifier] = {}
     for argument in call.arguments:
         if argument.name is None:
-            raise FaultError(
-                Diagnostic(
-                    "BT107", "provided values must have names", Label(argument.span), help=("provide(name=value)",)
-                )
-            )
+            raise fault("BT107", "provided values must have names", Label(argument.span), help=("provide(name=value)",))
         name = argument.name.text
         if name in by_name:
-            raise FaultError(
-                Diagnostic(
-                    "BT102",
-                    f"`{name}` is given twice",
-                    Label(argument.name.span, "again here"),
-                    (Label(by_name[name].span, "first here"),),
-                )
-            )
+            raise FaultError(repeated(f"`{name}` is given twice", argument.name.span, by_name[name].span))
         by_name[name] = argument.name
         value = typed_null(context.value(argument.value))
         if name in requested:
@@ -120,23 +104,19 @@ def event_value(context: Context, tree: nodes.Field) -> Expr:
     """``event.name``. Raises FaultError."""
     name, event = tree.name.text, context.event
     if event is None:
-        raise FaultError(
-            Diagnostic(
-                "BT105",
-                f"`{EVENT}` exists in `@OnProbe` only",
-                Label(tree.target.span),
-                help=("subscribe to the probe of a library:  @OnProbe(library.probe) { … }",),
-            )
+        raise fault(
+            "BT105",
+            f"`{EVENT}` exists in `@OnProbe` only",
+            Label(tree.target.span),
+            help=("subscribe to the probe of a library:  @OnProbe(library.probe) { … }",),
         )
     if name not in event:
-        raise FaultError(
-            Diagnostic(
-                "BT101",
-                f"the event has no `{name}`",
-                Label(tree.name.span, "not provided"),
-                help=did_you_mean(name, event),
-                notes=("it has: " + (quote(event, 12) or "nothing"),),
-            )
+        raise fault(
+            "BT101",
+            f"the event has no `{name}`",
+            Label(tree.name.span, "not provided"),
+            help=did_you_mean(name, event),
+            notes=("it has: " + (quote(event, 12) or "nothing"),),
         )
     local = event[name]
     if local is None:
@@ -155,7 +135,7 @@ def unfit_host(name: nodes.Name, host: program.Probe) -> Diagnostic | None:
             (Label(label, "runs with another probe"),),
             help=(f"subscribe to the probe that `{name.span.text}` subscribes to",),
         )
-    if _provides(host.tree):
+    if any(True for _ in nodes.calls(host.tree.body, "provide")):
         return None
     return Diagnostic(
         "BT117",
@@ -164,7 +144,3 @@ def unfit_host(name: nodes.Name, host: program.Probe) -> Diagnostic | None:
         (Label(label, "no `provide` in its body"),),
         help=("a probe gives values to others by  provide(name=value)",),
     )
-
-
-def _provides(probe: nodes.Probe) -> bool:
-    return any(isinstance(node, nodes.Call) and node.function.text == "provide" for node in nodes.walk(probe.body))

@@ -7,12 +7,12 @@ from btpy.lang.builtins import FUNCTIONS, Group
 from btpy.lang.check.calls import call_value
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, condition, literal, typed_null
-from btpy.lang.check.faults import FaultError
+from btpy.lang.check.faults import FaultError, fault
 from btpy.lang.check.loops import list_display, quantified
 from btpy.lang.check.maps import map_query, map_value
 from btpy.lang.check.membership import membership
 from btpy.lang.check.navigation import cast, element_value, field_value, method_call
-from btpy.lang.check.operators import instance_of, join, operation, prefix
+from btpy.lang.check.operators import Operand, instance_of, join, operation, prefix
 from btpy.lang.check.printing import check_format
 from btpy.lang.check.redaction import concealed
 from btpy.lang.check.scoped import scoped_value
@@ -72,8 +72,8 @@ def value(context: Context, tree: nodes.Expression) -> Expr:
 
 def _conditional(context: Context, tree: nodes.Conditional) -> Expr:
     test = condition(context, tree.test, "`?`")
-    then, otherwise = context.value(tree.then), context.value(tree.otherwise)
-    type_, left, right = join(context, then, otherwise, tree.then, tree.otherwise)
+    then, otherwise = (Operand(context.value(side), side) for side in (tree.then, tree.otherwise))
+    type_, left, right = join(context, then, otherwise)
     return typed_tree.Conditional(type_, tree.span, test, left, right)
 
 
@@ -115,16 +115,12 @@ def _formatted(value: Expr, part: nodes.Interpolation) -> Expr:
     specified = specification(format_)
     assert specified is not None
     if specified.alternate or specified.type not in ("", *"bdfFosxX%") or _is_general(specified, value.type):
-        raise FaultError(
-            Diagnostic(
-                "BT207",
-                f"the format `{format_}` is only for printing",
-                Label(part.span, "this text is built in the traced program"),
-                help=("say how many digits after the point:  {x:.2f}",) if _is_general(specified, value.type) else (),
-                notes=(
-                    "formats that work there: fill, width, `,`, precision, and the types b d f o s x X %, or a unit",
-                ),
-            )
+        raise fault(
+            "BT207",
+            f"the format `{format_}` is only for printing",
+            Label(part.span, "this text is built in the traced program"),
+            help=("say how many digits after the point:  {x:.2f}",) if _is_general(specified, value.type) else (),
+            notes=("formats that work there: fill, width, `,`, precision, and the types b d f o s x X %, or a unit",),
         )
     return typed_tree.Formatted(STRING, part.span, boxed(typed_null(value)), specified)
 

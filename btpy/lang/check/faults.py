@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from btpy.lang.syntax import nodes
-from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.diagnostics import Diagnostic, Fix, Label
+from btpy.model.source import Span
 from btpy.model.types import Type
 
 
@@ -15,6 +16,25 @@ class FaultError(Exception):
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
+
+
+def fault(
+    code: str,
+    message: str,
+    primary: Label,
+    secondary: tuple[Label, ...] = (),
+    *,
+    help: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+    fixes: tuple[Fix, ...] = (),
+) -> FaultError:
+    """The exception for a new diagnostic, with the fields of :class:`Diagnostic`."""
+    return FaultError(Diagnostic(code, message, primary, secondary, help, notes, fixes))
+
+
+def repeated(message: str, again: Span, first: Span, help: tuple[str, ...] = ()) -> Diagnostic:
+    """The diagnostic for a name that may be given only once."""
+    return Diagnostic("BT102", message, Label(again, "again here"), (Label(first, "first here"),), help)
 
 
 def counted(number: int, noun: str) -> str:

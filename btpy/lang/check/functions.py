@@ -11,7 +11,7 @@ from dataclasses import replace
 from btpy.lang import typed_tree
 from btpy.lang.check.context import Context, Frame, Local
 from btpy.lang.check.conversions import convert, type_of_name, typed_null
-from btpy.lang.check.faults import FaultError, arity, named
+from btpy.lang.check.faults import FaultError, arity, fault, named
 from btpy.lang.check.redaction import is_secret
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr, Statement
@@ -28,9 +28,7 @@ def inline(context: Context, call: nodes.Call, *, is_statement: bool = False) ->
     function = context.functions[call.function.text]
     context.inlined += 1
     if context.inlined > MAX_INLINED:
-        raise FaultError(
-            Diagnostic("BT406", f"this probe calls more than {MAX_INLINED} functions", Label(call.function.span))
-        )
+        raise fault("BT406", f"this probe calls more than {MAX_INLINED} functions", Label(call.function.span))
     statements: list[Statement] = []
     variables: dict[str, Local] = {}
     for formal, argument in zip(function.formals, _matched(call, function), strict=True):
@@ -59,8 +57,8 @@ def inline(context: Context, call: nodes.Call, *, is_statement: bool = False) ->
     context.report = report_call
     try:
         return _body(context, call.span, function, statements, is_statement=is_statement)
-    except FaultError as fault:
-        raise FaultError(replace(fault.diagnostic, secondary=(*fault.diagnostic.secondary, call_label))) from None
+    except FaultError as error:
+        raise FaultError(replace(error.diagnostic, secondary=(*error.diagnostic.secondary, call_label))) from None
     finally:
         context.scopes, context.probe, context.frame, context.calls, context.report = outer
 
@@ -87,13 +85,11 @@ def _body(
     context.frame = Frame(function, result, is_statement)
     if result_type is not None and not returns(function.body):
         end = function.body.span.end
-        raise FaultError(
-            Diagnostic(
-                "BT108",
-                f"`{function.name.text}` does not always return a value",
-                Label(Span(function.span.source, end - 1, end), "the function can end without `return`"),
-                (Label(_result_span(function), f"{named(result_type)} is declared here"),),
-            )
+        raise fault(
+            "BT108",
+            f"`{function.name.text}` does not always return a value",
+            Label(Span(function.span.source, end - 1, end), "the function can end without `return`"),
+            (Label(_result_span(function), f"{named(result_type)} is declared here"),),
         )
     statements += context.block(function.body)
     if result is None:
@@ -112,23 +108,19 @@ def leave(context: Context, frame: Frame, tree: nodes.Return) -> list[Statement]
     function = frame.function
     if frame.result is None:
         if tree.value is not None:
-            raise FaultError(
-                Diagnostic(
-                    "BT108",
-                    f"`{function.name.text}` is declared without a result",
-                    Label(tree.value.span, "unexpected"),
-                    help=(f"declare its type:  {_head(function)}: string {{ … }}",),
-                )
+            raise fault(
+                "BT108",
+                f"`{function.name.text}` is declared without a result",
+                Label(tree.value.span, "unexpected"),
+                help=(f"declare its type:  {_head(function)}: string {{ … }}",),
             )
         return [typed_tree.Leave()]
     if tree.value is None:
-        raise FaultError(
-            Diagnostic(
-                "BT108",
-                f"`{function.name.text}` returns a value",
-                Label(tree.span, "none here"),
-                (Label(_result_span(function), f"{named(frame.result.type)} is declared here"),),
-            )
+        raise fault(
+            "BT108",
+            f"`{function.name.text}` returns a value",
+            Label(tree.span, "none here"),
+            (Label(_result_span(function), f"{named(frame.result.type)} is declared here"),),
         )
     value = convert(
         context, context.value(tree.value), frame.result.type, tree.value, "`return`", _result_span(function)
@@ -160,11 +152,9 @@ def has_effect(function: nodes.Function) -> bool:
     """Whether a call can have an effect besides its value."""
     if not isinstance(function.body, nodes.Block):
         return False
-    harmless = (nodes.Let, nodes.If, nodes.Return)
     return any(
         isinstance(node, nodes.ExpressionStatement | nodes.Assign | nodes.Step | nodes.Delete | nodes.For)
         for node in nodes.walk(function.body)
-        if not isinstance(node, harmless)
     )
 
 
@@ -177,24 +167,22 @@ def _matched(call: nodes.Call, function: nodes.Function) -> list[nodes.Expressio
             break
         name = names[position] if argument.name is None else argument.name.text
         if name not in names:
-            raise FaultError(
-                Diagnostic(
-                    "BT107",
-                    f"`{call.function.text}` has no parameter `{name}`",
-                    Label(argument.name.span if argument.name is not None else argument.span),
-                    help=did_you_mean(name, names),
-                    notes=(_head(function),),
-                )
+            raise fault(
+                "BT107",
+                f"`{call.function.text}` has no parameter `{name}`",
+                Label(argument.name.span if argument.name is not None else argument.span),
+                help=did_you_mean(name, names),
+                notes=(_head(function),),
             )
         if name in by_name:
-            raise FaultError(Diagnostic("BT102", f"`{name}` is given twice", Label(argument.span)))
+            raise fault("BT102", f"`{name}` is given twice", Label(argument.span))
         by_name[name] = argument.value
     if len(by_name) != len(names) or len(call.arguments) > len(names):
         raise FaultError(arity(call, call.function.text, _head(function), len(names), len(names)))
     return [by_name[name] for name in names]
 
 
-def type_uncalled(context: Context, function: nodes.Function) -> None:
+def type_function(context: Context, function: nodes.Function) -> None:
     """Types a function that nothing calls, for the values that its parameters declare."""
     variables = {}
     for formal in function.formals:

@@ -14,7 +14,7 @@ from btpy.lang import typed_tree
 from btpy.lang.builtins import JFR
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import convert
-from btpy.lang.check.faults import FaultError, named, with_article
+from btpy.lang.check.faults import FaultError, fault, named, with_article
 from btpy.lang.check.printing import kind_of_event, named_arguments
 from btpy.lang.check.redaction import is_secret
 from btpy.lang.syntax import nodes
@@ -41,14 +41,12 @@ _NUMBERS = (Kind.BOOLEAN, Kind.CHAR, Kind.INT, Kind.LONG, Kind.DOUBLE, Kind.DURA
 
 def write_event(context: Context, call: nodes.Call) -> Statement:
     if context.speculation is not None:
-        raise FaultError(
-            Diagnostic(
-                "BT108",
-                "a probe with `speculate` cannot write JFR events",
-                Label(call.function.span, "JFR cannot take an event back"),
-                (Label(context.speculation.span, "speculates"),),
-                help=("write the event in another probe",),
-            )
+        raise fault(
+            "BT108",
+            "a probe with `speculate` cannot write JFR events",
+            Label(call.function.span, "JFR cannot take an event back"),
+            (Label(context.speculation.span, "speculates"),),
+            help=("write the event in another probe",),
         )
     name = kind_of_event(call, "the name of the event", _EXAMPLE)
     _check_name(name, call.arguments[0].span)
@@ -81,11 +79,10 @@ def writes_events(trees: Iterable[nodes.Tree]) -> bool:
 
 def _written(tree: nodes.Tree) -> Iterator[str]:
     """The names of the events that the ``jfr(…)`` statements of a tree write."""
-    for node in nodes.walk(tree):
-        if isinstance(node, nodes.Call) and node.function.text == JFR and node.arguments:
-            name = node.arguments[0].value
-            if isinstance(name, nodes.Literal) and isinstance(name.value, str):
-                yield name.value
+    for call in nodes.calls(tree, JFR):
+        name = call.arguments[0].value if call.arguments else None
+        if isinstance(name, nodes.Literal) and isinstance(name.value, str):
+            yield name.value
 
 
 def _field(context: Context, label: str, tree: nodes.Expression, value: Expr) -> JfrField:
@@ -101,14 +98,12 @@ def _field(context: Context, label: str, tree: nodes.Expression, value: Expr) ->
     types = "string, double, boolean, duration, bytes, java.lang.Thread"
     example = f"name the type:  {label}={written} as long   ({types})"
     cast = (example,) if unknown else ()
-    raise FaultError(
-        Diagnostic(
-            "BT201",
-            f"the type of `{label}` is not known" if unknown else f"JFR cannot write {with_article(type_)}",
-            Label(tree.span, "known only when the probe fires" if unknown else named(type_)),
-            help=(*cast, f'write a text:  {label}=f"{{{written}}}"'),
-            notes=("each field of a JFR event has one type",),
-        )
+    raise fault(
+        "BT201",
+        f"the type of `{label}` is not known" if unknown else f"JFR cannot write {with_article(type_)}",
+        Label(tree.span, "known only when the probe fires" if unknown else named(type_)),
+        help=(*cast, f'write a text:  {label}=f"{{{written}}}"'),
+        notes=("each field of a JFR event has one type",),
     )
 
 
@@ -139,9 +134,7 @@ def _check_name(name: str, place: Span) -> None:
         problem, label = "is a name for events of the JDK", "jdk. is reserved"
     else:
         return
-    raise FaultError(
-        Diagnostic("BT107", f'"{name[:MOST_CHARACTERS]}" {problem}', Label(place, label), help=(_EXAMPLE,))
-    )
+    raise fault("BT107", f'"{name[:MOST_CHARACTERS]}" {problem}', Label(place, label), help=(_EXAMPLE,))
 
 
 def _check_fields(event: JfrEvent, arguments: Mapping[str, nodes.Argument]) -> None:
@@ -149,32 +142,24 @@ def _check_fields(event: JfrEvent, arguments: Mapping[str, nodes.Argument]) -> N
         place = argument.span if argument.name is None else argument.name.span
         if label in IMPLICIT_FIELDS:
             other = IMPLICIT_FIELDS[label]
-            raise FaultError(
-                Diagnostic(
-                    "BT102",
-                    f"JFR gives every event a field `{label}`",
-                    Label(place, "a field of every event"),
-                    help=(f"choose another name:  {other}={argument.value.span.text}",)
-                    if len(argument.value.span.text) < 40
-                    else (f"choose another name, such as {other}",),
-                )
+            raise fault(
+                "BT102",
+                f"JFR gives every event a field `{label}`",
+                Label(place, "a field of every event"),
+                help=(f"choose another name:  {other}={argument.value.span.text}",)
+                if len(argument.value.span.text) < 40
+                else (f"choose another name, such as {other}",),
             )
         if len(label) > MOST_CHARACTERS or not label.isascii():
-            raise FaultError(
-                Diagnostic(
-                    "BT107",
-                    "this is not the name of a JFR field",
-                    Label(place, f"at most {MOST_CHARACTERS} ASCII characters"),
-                )
+            raise fault(
+                "BT107",
+                "this is not the name of a JFR field",
+                Label(place, f"at most {MOST_CHARACTERS} ASCII characters"),
             )
     if len(event.fields) > MOST_FIELDS:
         last = list(arguments.values())[MOST_FIELDS]
-        raise FaultError(
-            Diagnostic(
-                "BT223",
-                f"an event can have at most {MOST_FIELDS} values",
-                Label(last.span, f"number {MOST_FIELDS + 1}"),
-            )
+        raise fault(
+            "BT223", f"an event can have at most {MOST_FIELDS} values", Label(last.span, f"number {MOST_FIELDS + 1}")
         )
 
 

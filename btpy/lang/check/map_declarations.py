@@ -10,7 +10,7 @@ from btpy.dataclass import dataclass
 from btpy.lang.builtins import AGGREGATIONS, MAX_KEYS, MAX_MAP_KEYS
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.conversions import type_of_name
-from btpy.lang.check.faults import FaultError
+from btpy.lang.check.faults import FaultError, fault, repeated
 from btpy.lang.check.key_names import key_names
 from btpy.lang.syntax import nodes
 from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
@@ -45,14 +45,8 @@ def declared_maps(trees: Iterable[nodes.MapDeclaration], report: Report) -> dict
     for tree in trees:
         name = tree.name.text
         if name in declarations:
-            report(
-                Diagnostic(
-                    "BT102",
-                    f"`{map_title(name)}` is declared twice",
-                    Label(tree.name.span, "again here"),
-                    (Label(declarations[name].tree.name.span, "first here"),),
-                )
-            )
+            first = declarations[name].tree.name.span
+            report(repeated(f"`{map_title(name)}` is declared twice", tree.name.span, first))
             continue
         try:
             declarations[name] = _declared(tree)
@@ -64,31 +58,21 @@ def declared_maps(trees: Iterable[nodes.MapDeclaration], report: Report) -> dict
 def _declared(tree: nodes.MapDeclaration) -> DeclaredMap:
     storage = None if tree.storage is None else _storage(tree.storage, tree.arguments)
     if len(tree.keys) > MAX_KEYS:
-        raise FaultError(
-            Diagnostic("BT103", f"a map can have at most {MAX_KEYS} keys", Label(tree.keys[MAX_KEYS].span))
-        )
+        raise fault("BT103", f"a map can have at most {MAX_KEYS} keys", Label(tree.keys[MAX_KEYS].span))
     if not tree.keys:
         title = map_title(tree.name.text)
         policy = f" = {tree.storage.text}(…)" if tree.storage else ""
-        raise FaultError(
-            Diagnostic(
-                "BT111",
-                f"`{title}` has no keys, so there is nothing to declare",
-                Label(tree.name.span),
-                help=(f"write map {title}[string]{policy};",),
-            )
+        raise fault(
+            "BT111",
+            f"`{title}` has no keys, so there is nothing to declare",
+            Label(tree.name.span),
+            help=(f"write map {title}[string]{policy};",),
         )
     names: dict[str, nodes.Identifier] = {}
     for key in tree.keys:
         if key.name is not None and names.setdefault(key.name.text, key.name) is not key.name:
-            raise FaultError(
-                Diagnostic(
-                    "BT102",
-                    f"two keys have the name `{key.name.text}`",
-                    Label(key.name.span, "again here"),
-                    (Label(names[key.name.text].span, "first here"),),
-                )
-            )
+            first = names[key.name.text].span
+            raise FaultError(repeated(f"two keys have the name `{key.name.text}`", key.name.span, first))
     return DeclaredMap(tuple(type_of_name(key.type) for key in tree.keys), storage, tree)
 
 
@@ -96,28 +80,24 @@ def _storage(name: nodes.Identifier, arguments: Sequence[nodes.Argument]) -> Dec
     storage = name.text
     aggregation = AGGREGATIONS.get(storage)
     if aggregation is None and storage not in (LRU, FIXED):
-        raise FaultError(
-            Diagnostic(
-                "BT101",
-                f"unknown storage `{storage}`",
-                Label(name.span),
-                help=did_you_mean(storage, (LRU, FIXED, *AGGREGATIONS)),
-                notes=(
-                    "lru(keys) forgets the key that was used least recently; fixed(keys) accepts no new keys",
-                    "or the name of an aggregation, for a map that accepts no new keys:  count(keys)",
-                ),
-            )
+        raise fault(
+            "BT101",
+            f"unknown storage `{storage}`",
+            Label(name.span),
+            help=did_you_mean(storage, (LRU, FIXED, *AGGREGATIONS)),
+            notes=(
+                "lru(keys) forgets the key that was used least recently; fixed(keys) accepts no new keys",
+                "or the name of an aggregation, for a map that accepts no new keys:  count(keys)",
+            ),
         )
     value = arguments[0].value if len(arguments) == 1 and arguments[0].name is None else None
     number = value.value if isinstance(value, nodes.Literal) else None
     if not isinstance(number, int) or isinstance(number, bool) or not 0 < number <= MAX_MAP_KEYS:
-        raise FaultError(
-            Diagnostic(
-                "BT107",
-                f"`{storage}` takes a number of keys from 1 to {MAX_MAP_KEYS}",
-                Label(name.span if value is None else value.span),
-                help=(f"write {storage}(10_000)",),
-            )
+        raise fault(
+            "BT107",
+            f"`{storage}` takes a number of keys from 1 to {MAX_MAP_KEYS}",
+            Label(name.span if value is None else value.span),
+            help=(f"write {storage}(10_000)",),
         )
     return DeclaredStorage(number, storage == LRU, aggregation.kind if aggregation is not None else None)
 

@@ -25,11 +25,11 @@ from btpy.lang.check.calls import match_arguments
 from btpy.lang.check.carrying import carries_trace
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, convert, may_be_number, mistyped, widen
-from btpy.lang.check.faults import FaultError, arity, counted, named, with_article
+from btpy.lang.check.faults import FaultError, arity, counted, fault, named, with_article
 from btpy.lang.check.redaction import concealed
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr, MapView, Statement
-from btpy.model.diagnostics import Diagnostic, Label, did_you_mean, quote
+from btpy.model.diagnostics import Label, did_you_mean, quote
 from btpy.model.maps import Map, MapKind, map_title
 from btpy.model.source import Span
 from btpy.model.templates import TemplateKind
@@ -75,14 +75,12 @@ def _aggregate(context: Context, map_: Map, keys: tuple[Expr, ...], call: nodes.
         )
     for bound, type_ in units_of(call):
         if bound.span.text != "0" and not same_unit(value.type, type_):
-            raise FaultError(
-                Diagnostic(
-                    "BT202" if type_.kind is Kind.LONG else "BT201",
-                    f"a bound of `{rule.name}` is {with_article(type_)}, but its samples are {named(value.type)}",
-                    Label(bound.span, named(type_)),
-                    (Label(arguments[0].span, named(value.type)),),
-                    help=("lhist(duration, 0, 100ms, 10ms)",) if value.type.kind is Kind.DURATION else (),
-                )
+            raise fault(
+                "BT202" if type_.kind is Kind.LONG else "BT201",
+                f"a bound of `{rule.name}` is {with_article(type_)}, but its samples are {named(value.type)}",
+                Label(bound.span, named(type_)),
+                (Label(arguments[0].span, named(value.type)),),
+                help=("lhist(duration, 0, 100ms, 10ms)",) if value.type.kind is Kind.DURATION else (),
             )
     context.samples.append((map_.id, value.type))
     if not value.type.is_reference and value.type.kind is not Kind.DOUBLE:
@@ -93,58 +91,45 @@ def _aggregate(context: Context, map_: Map, keys: tuple[Expr, ...], call: nodes.
 def map_query(context: Context, call: nodes.Call, function: Function) -> Expr:
     """``size(@m)``, ``keys(@m)``, ``rate(@m)``, ``has(@m, key, …)``."""
     if function.name == FLUSH:
-        raise FaultError(
-            Diagnostic(
-                "BT108",
-                "`flush` gives a whole map, not one value",
-                Label(call.span),
-                help=(f"print({call.span.text})", f"table({call.span.text}, …)"),
-            )
+        raise fault(
+            "BT108",
+            "`flush` gives a whole map, not one value",
+            Label(call.span),
+            help=(f"print({call.span.text})", f"table({call.span.text}, …)"),
         )
     queried_map = whole_map(context, call, function) if function.name != "has" else None
     misplaced = [place for place in context.places if place not in function.places]
     if misplaced:
-        raise FaultError(
-            Diagnostic(
-                "BT105",
-                f"`{function.name}` does not exist at {misplaced[0].value}",
-                Label(call.function.span, "looks at all keys, too much work for a thread of the application"),
-                (context.location,) if context.location is not None else (),
-                help=("call it in a timer:  @OnTimer(1s) { … }",),
-            )
+        raise fault(
+            "BT105",
+            f"`{function.name}` does not exist at {misplaced[0].value}",
+            Label(call.function.span, "looks at all keys, too much work for a thread of the application"),
+            (context.location,) if context.location is not None else (),
+            help=("call it in a timer:  @OnTimer(1s) { … }",),
         )
     if queried_map is None:
         first = call.arguments[0] if call.arguments else None
         reference = first.value if first is not None else None
         if not isinstance(reference, nodes.MapReference) or reference.keys or len(call.arguments) < 2:
-            raise FaultError(
-                Diagnostic(
-                    "BT103",
-                    "`has` takes a map and a key",
-                    Label(call.span, function.synopsis),
-                    help=("has(@map, key)",),
-                )
+            raise fault(
+                "BT103", "`has` takes a map and a key", Label(call.span, function.synopsis), help=("has(@map, key)",)
             )
         map_ = find_map(context, reference)
         keys = tuple(_key(context, argument.value) for argument in call.arguments[1:])
         if len(keys) != map_.keys:
-            raise FaultError(
-                Diagnostic(
-                    "BT204",
-                    f"`@{map_.name}` has {counted(map_.keys, 'key')}, here {len(keys)}",
-                    Label(call.span, function.synopsis),
-                )
+            raise fault(
+                "BT204",
+                f"`@{map_.name}` has {counted(map_.keys, 'key')}, here {len(keys)}",
+                Label(call.span, function.synopsis),
             )
         return typed_tree.MapQuery(function.result, call.span, function.name, map_.id, keys)
     map_ = find_map(context, queried_map)
     if function.name == "rate" and map_.kind in NO_RATE_KINDS:
-        raise FaultError(
-            Diagnostic(
-                "BT108",
-                f"a {'plain' if map_.kind is MapKind.VALUE else f'`{map_.kind.value}`'} map has no rate",
-                Label(queried_map.span, "counts no samples"),
-                help=("count as well:  @hits = count();",),
-            )
+        raise fault(
+            "BT108",
+            f"a {'plain' if map_.kind is MapKind.VALUE else f'`{map_.kind.value}`'} map has no rate",
+            Label(queried_map.span, "counts no samples"),
+            help=("count as well:  @hits = count();",),
         )
     return typed_tree.MapQuery(function.result, call.span, function.name, map_.id)
 
@@ -167,28 +152,24 @@ def whole_map(context: Context, call: nodes.Call, function: Function) -> nodes.M
         reference = call.arguments[0].value
         if not reference.keys:
             return reference
-        raise FaultError(
-            Diagnostic(
-                "BT108",
-                f"`{function.name}` takes a whole map",
-                Label(reference.span, "this is one key"),
-                help=(
-                    f"write {function.name}({map_title(reference.name)})",
-                    f"to remove one key:  delete {reference.span.text}",
-                ),
-            )
+        raise fault(
+            "BT108",
+            f"`{function.name}` takes a whole map",
+            Label(reference.span, "this is one key"),
+            help=(
+                f"write {function.name}({map_title(reference.name)})",
+                f"to remove one key:  delete {reference.span.text}",
+            ),
         )
     if len(call.arguments) != 1:
         raise FaultError(arity(call, function.name, function.synopsis, 1, 1))
     span = call.arguments[0].span
     of_objects = (f"elements of a value:  len({span.text})", f"bytes of an object:  shallow_size({span.text})")
-    raise FaultError(
-        Diagnostic(
-            "BT103",
-            f"`{function.name}` takes a map",
-            Label(span, "not one"),
-            help=(f"write {function.synopsis}", *(of_objects if function.name == "size" else ())),
-        )
+    raise fault(
+        "BT103",
+        f"`{function.name}` takes a map",
+        Label(span, "not one"),
+        help=(f"write {function.synopsis}", *(of_objects if function.name == "size" else ())),
     )
 
 
@@ -197,7 +178,7 @@ def print_map(context: Context, call: nodes.Call, map_: Map, view: MapView) -> S
     name = call.function.text
     options = _options(call, PRINT_MAP_OPTIONS, ORDERS[map_.kind], f"a `{map_.kind.value}` map")
     kind = TemplateKind.MAP if name == "print" else TemplateKind.PLOT
-    template = context.template(call.span, kind, (), "", (map_.id,), options, _flushed((view,)))
+    template = context.template(call.span, kind, maps=(map_.id,), options=options, flushed=_flushed((view,)))
     return typed_tree.PrintMaps(template, (view,))
 
 
@@ -205,7 +186,7 @@ def plot(context: Context, call: nodes.Call) -> Statement:
     positional = [argument.value for argument in call.arguments if argument.name is None]
     viewed = view_of(context, positional[0]) if len(positional) == 1 else None
     if viewed is None:
-        raise FaultError(Diagnostic("BT103", "`plot` takes a map", Label(call.span), help=("plot(@map)",)))
+        raise fault("BT103", "`plot` takes a map", Label(call.span), help=("plot(@map)",))
     return print_map(context, call, *viewed)
 
 
@@ -217,25 +198,19 @@ def table(context: Context, call: nodes.Call) -> Statement:
             continue
         viewed = view_of(context, argument.value)
         if viewed is None:
-            raise FaultError(
-                Diagnostic("BT108", "`table` takes whole maps", Label(argument.span), help=("table(@a, flush(@b))",))
-            )
+            raise fault("BT108", "`table` takes whole maps", Label(argument.span), help=("table(@a, flush(@b))",))
         if viewed[0].id in [map_.id for map_, _ in views]:
-            raise FaultError(Diagnostic("BT102", f"`@{viewed[0].name}` is given twice", Label(argument.span)))
+            raise fault("BT102", f"`@{viewed[0].name}` is given twice", Label(argument.span))
         views.append(viewed)
     if not 1 <= len(views) <= MAX_TABLE_MAPS:
-        raise FaultError(
-            Diagnostic("BT103", f"`table` takes 1 to {MAX_TABLE_MAPS} maps", Label(call.span), help=("table(@a, @b)",))
-        )
+        raise fault("BT103", f"`table` takes 1 to {MAX_TABLE_MAPS} maps", Label(call.span), help=("table(@a, @b)",))
     first = views[0][0]
     for map_, _ in views[1:]:
         if map_.keys != first.keys:
-            raise FaultError(
-                Diagnostic(
-                    "BT204",
-                    f"`@{map_.name}` has {counted(map_.keys, 'key')}, `@{first.name}` {counted(first.keys, 'key')}",
-                    Label(call.span, "rows are joined by their keys"),
-                )
+            raise fault(
+                "BT204",
+                f"`@{map_.name}` has {counted(map_.keys, 'key')}, `@{first.name}` {counted(first.keys, 'key')}",
+                Label(call.span, "rows are joined by their keys"),
             )
     names = [map_.name.rpartition(".")[2] for map_, _ in views]
     columns = {
@@ -252,7 +227,7 @@ def table(context: Context, call: nodes.Call) -> Statement:
     )
     maps = tuple(map_.id for map_, _ in views)
     map_views = tuple(view for _, view in views)
-    template = context.template(call.span, TemplateKind.TABLE, (), "", maps, options, _flushed(map_views))
+    template = context.template(call.span, TemplateKind.TABLE, maps=maps, options=options, flushed=_flushed(map_views))
     return typed_tree.PrintMaps(template, map_views)
 
 
@@ -276,14 +251,12 @@ def _options(
         expected = arguments.get(key)
         if expected is None:
             of = "`print` of a map" if call.function.text == "print" else f"`{call.function.text}`"
-            raise FaultError(
-                Diagnostic(
-                    "BT107",
-                    f"{of} has no argument `{key}`",
-                    Label(argument.name.span),
-                    help=did_you_mean(key, arguments),
-                    notes=("arguments: " + quote(f"{name}=" for name in arguments),),
-                )
+            raise fault(
+                "BT107",
+                f"{of} has no argument `{key}`",
+                Label(argument.name.span),
+                help=did_you_mean(key, arguments),
+                notes=("arguments: " + quote(f"{name}=" for name in arguments),),
             )
         options.append((key, _option(argument.name, value, expected, orders, purpose)))
     return tuple(options)
@@ -300,18 +273,12 @@ def _option(
         "number": isinstance(constant, int | float) and not isinstance(constant, bool),
     }[expected]
     if not fits:
-        raise FaultError(Diagnostic("BT107", f"`{key.text}` takes a constant {expected}", Label(value.span)))
+        raise fault("BT107", f"`{key.text}` takes a constant {expected}", Label(value.span))
     choices: tuple[str, ...] = {"by": orders, "unit": UNITS}.get(key.text, ())
     if choices and constant not in choices:
         message = f"{whose} has no `{constant}`" if key.text == "by" else f"unknown unit `{constant}`"
-        raise FaultError(
-            Diagnostic(
-                "BT107",
-                message,
-                Label(value.span),
-                help=did_you_mean(str(constant), choices),
-                notes=(quote(choices, 20),),
-            )
+        raise fault(
+            "BT107", message, Label(value.span), help=did_you_mean(str(constant), choices), notes=(quote(choices, 20),)
         )
     return constant
 
@@ -319,15 +286,13 @@ def _option(
 def find_map(context: Context, reference: nodes.MapReference) -> Map:
     map_ = context.maps.get(reference.name)
     if map_ is None:
-        raise FaultError(
-            Diagnostic(
-                "BT109",
-                f"unknown map `{map_title(reference.name)}`",
-                Label(reference.name_span, "never assigned"),
-                help=did_you_mean(f"{map_title(reference.name)}", [map_title(name) for name in context.maps])
-                or (f"a map exists after a statement has assigned to it:  {reference.span.text} = …",),
-                notes=("maps: " + quote(map_title(name) for name in context.maps),) if context.maps else (),
-            )
+        raise fault(
+            "BT109",
+            f"unknown map `{map_title(reference.name)}`",
+            Label(reference.name_span, "never assigned"),
+            help=did_you_mean(f"{map_title(reference.name)}", [map_title(name) for name in context.maps])
+            or (f"a map exists after a statement has assigned to it:  {reference.span.text} = …",),
+            notes=("maps: " + quote(map_title(name) for name in context.maps),) if context.maps else (),
         )
     return map_
 
@@ -353,13 +318,11 @@ def _key(context: Context, tree: nodes.Expression, declared_type: Type = ANY) ->
 def map_value(context: Context, tree: nodes.MapReference) -> Expr:
     map_, keys = map_and_keys(context, tree)
     if map_.keys != len(keys):
-        raise FaultError(
-            Diagnostic(
-                "BT204",
-                f"`{map_title(tree.name)}` has {counted(map_.keys, 'key')}, here {len(keys)}",
-                Label(tree.span),
-                help=(f"to print the whole map:  print({map_title(tree.name)})",) if not keys else (),
-            )
+        raise fault(
+            "BT204",
+            f"`{map_title(tree.name)}` has {counted(map_.keys, 'key')}, here {len(keys)}",
+            Label(tree.span),
+            help=(f"to print the whole map:  print({map_title(tree.name)})",) if not keys else (),
         )
     return map_read(map_, keys, tree.span)
 
@@ -368,13 +331,11 @@ def map_read(map_: Map, keys: tuple[Expr, ...], span: Span) -> Expr:
     """The value of the map for the keys. Raises FaultError where that is not a single value."""
     if map_.kind not in READABLE_KINDS:
         title = map_title(map_.name)
-        raise FaultError(
-            Diagnostic(
-                "BT108",
-                f"a `{map_.kind.value}` map has no single value",
-                Label(span, "cannot stand in an expression"),
-                help=(f"print it:  print({title})",),
-            )
+        raise fault(
+            "BT108",
+            f"a `{map_.kind.value}` map has no single value",
+            Label(span, "cannot stand in an expression"),
+            help=(f"print it:  print({title})",),
         )
     return typed_tree.MapValue(ANY, span, map_.id, keys)
 
@@ -402,9 +363,7 @@ def filled_maps(checked: program.Program) -> dict[str, str]:
     """For a program that prints no events: the maps that each probe fills, such as ``@a and @b``, by the name of the
     probe. Empty for other programs.
     """
-    if any(
-        template.kind in (TemplateKind.PRINT, TemplateKind.EMIT, TemplateKind.WARN) for template in checked.templates
-    ):
+    if any(template.kind in _EVENTS for template in checked.templates):
         return {}
     declared = {map_.name for map_ in checked.maps}
     filled = {}

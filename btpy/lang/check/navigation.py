@@ -11,7 +11,7 @@ from btpy.lang.check.classes import ClassFields
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, convert, mistyped, reasons, type_of_name, typed_null
 from btpy.lang.check.events import EVENT, event_value
-from btpy.lang.check.faults import FaultError, named
+from btpy.lang.check.faults import FaultError, fault, named
 from btpy.lang.check.safe_calls import ALLOW_CALL, SafeMethod, allowed_methods, getters, refused_methods
 from btpy.lang.check.statics import is_static, refuse_static_call, refuse_static_field
 from btpy.lang.check.variables import argument_value, call_argument_value, fact, require_place, stands_for_all
@@ -129,14 +129,12 @@ def _error_field(context: Context, tree: nodes.Field) -> Expr:
     value = fact(context, f"error.{tree.name.text}", tree.span)
     if value is None:
         names = [fact.name.removeprefix("error.") for fact in FACTS[Place.FAILURE]]
-        raise FaultError(
-            Diagnostic(
-                "BT101",
-                f"`error` has no `{tree.name.text}`",
-                Label(tree.name.span, "not defined"),
-                help=did_you_mean(tree.name.text, names),
-                notes=("it has " + quote(f"error.{name}" for name in names),),
-            )
+        raise fault(
+            "BT101",
+            f"`error` has no `{tree.name.text}`",
+            Label(tree.name.span, "not defined"),
+            help=did_you_mean(tree.name.text, names),
+            notes=("it has " + quote(f"error.{name}" for name in names),),
         )
     return value
 
@@ -158,15 +156,13 @@ def _known_field(context: Context, target: Expr, tree: nodes.Field) -> Type | No
         return None
     if name in facts.statics:
         raise FaultError(is_static(facts.name, tree))
-    raise FaultError(
-        Diagnostic(
-            "BT210",
-            f"`{facts.name}` has no field `{name}`",
-            Label(tree.name.span, "neither this class nor a known subclass has it" if not facts.final else "not there"),
-            reasons(context, target),
-            help=did_you_mean(name, facts.fields),
-            notes=("fields: " + (quote(facts.fields, 12) or "none"),),
-        )
+    raise fault(
+        "BT210",
+        f"`{facts.name}` has no field `{name}`",
+        Label(tree.name.span, "neither this class nor a known subclass has it" if not facts.final else "not there"),
+        reasons(context, target),
+        help=did_you_mean(name, facts.fields),
+        notes=("fields: " + (quote(facts.fields, 12) or "none"),),
     )
 
 
@@ -187,9 +183,7 @@ def _refuse_index_from_the_end(tree: nodes.Index) -> None:
     text = tree.index.span.text.replace(" ", "")
     if text.startswith("-") and text[1:].isdecimal() and isinstance(tree.index, nodes.Prefix):
         replacement = f"{tree.target.span.text}[len({tree.target.span.text}) - {text[1:]}]"
-        raise FaultError(
-            Diagnostic("BT016", "an index counts from 0", Label(tree.index.span), help=(f"write {replacement}",))
-        )
+        raise fault("BT016", "an index counts from 0", Label(tree.index.span), help=(f"write {replacement}",))
 
 
 def element_value(context: Context, tree: nodes.Index) -> Expr:
@@ -200,25 +194,16 @@ def element_value(context: Context, tree: nodes.Index) -> Expr:
         if isinstance(index, nodes.Literal) and index.kind is nodes.LiteralKind.INTEGER:
             argument = argument_value if every.name == "args" else call_argument_value
             return argument(context, int(index.value or 0), tree.span)
-        raise FaultError(
-            Diagnostic(
-                "BT108",
-                f"`{every.name}` takes a constant index",
-                Label(index.span),
-                help=(f"{every.name}[0]",),
-            )
-        )
+        raise fault("BT108", f"`{every.name}` takes a constant index", Label(index.span), help=(f"{every.name}[0]",))
     target = context.value(tree.target)
     if target.type.kind not in (Kind.ANY, Kind.OBJECT, Kind.ARRAY, Kind.NULL):
         help_ = ("one character:  substr(text, 0, 1)",) if target.type.kind is Kind.STRING else ()
-        raise FaultError(
-            Diagnostic(
-                "BT201",
-                f"{named(target.type)} cannot be indexed",
-                Label(tree.target.span),
-                reasons(context, target),
-                help=help_,
-            )
+        raise fault(
+            "BT201",
+            f"{named(target.type)} cannot be indexed",
+            Label(tree.target.span),
+            reasons(context, target),
+            help=help_,
         )
     _refuse_no_container(context, target, tree)
     if target.type.kind is Kind.ARRAY or target.type.class_name in _LISTS:
@@ -254,17 +239,15 @@ def _refuse_no_container(context: Context, target: Expr, tree: nodes.Index) -> N
         for name, type_ in facts.fields.items()
         if type_.kind is Kind.ARRAY or (type_.class_name or "").startswith(_CONTAINERS)
     ]
-    raise FaultError(
-        Diagnostic(
-            "BT201",
-            f"`{facts.name}` is not an array, list or map",
-            Label(tree.target.span, "cannot be indexed"),
-            reasons(context, target),
-            help=(f"it has:  {', '.join(f'{tree.target.span.text}.{name}' for name in containers[:3])}",)
-            if containers
-            else (),
-            notes=("fields: " + (quote(facts.fields, 12) or "none"),) if not containers else (),
-        )
+    raise fault(
+        "BT201",
+        f"`{facts.name}` is not an array, list or map",
+        Label(tree.target.span, "cannot be indexed"),
+        reasons(context, target),
+        help=(f"it has:  {', '.join(f'{tree.target.span.text}.{name}' for name in containers[:3])}",)
+        if containers
+        else (),
+        notes=("fields: " + (quote(facts.fields, 12) or "none"),) if not containers else (),
     )
 
 
@@ -274,26 +257,24 @@ def method_call(context: Context, tree: nodes.MethodCall) -> Expr:
     if isinstance(tree.target, nodes.MapReference) and tree.method.text in AGGREGATIONS:
         call = tree.span.text[tree.method.span.start - tree.span.start :]
         replacement = f"{tree.target.span.text} = {call}"
-        raise FaultError(
-            Diagnostic(
-                "BT208",
-                f"`{tree.method.text}` is an aggregation",
-                Label(tree.method.span, "possible only as the value of a map"),
-                help=(f"write {replacement}",),
-                fixes=(Fix(tree.span, replacement),),
-            )
+        raise fault(
+            "BT208",
+            f"`{tree.method.text}` is an aggregation",
+            Label(tree.method.span, "possible only as the value of a map"),
+            help=(f"write {replacement}",),
+            fixes=(Fix(tree.span, replacement),),
         )
     if isinstance(tree.target, nodes.MapReference):
         texts = [argument.value.span.text for argument in tree.arguments]
         help_ = foreign_names.advice_for_map(tree.target.span.text, tree.method.text, texts)
         if help_:
             problem = f"a map has no methods: `{tree.method.text}`"
-            raise FaultError(Diagnostic("BT402", problem, Label(tree.method.span), help=help_))
+            raise fault("BT402", problem, Label(tree.method.span), help=help_)
     target = context.value(tree.target)
     arguments: list[Expr] = []
     for argument in tree.arguments:
         if argument.name is not None:
-            raise FaultError(Diagnostic("BT107", "arguments of a method cannot have names", Label(argument.name.span)))
+            raise fault("BT107", "arguments of a method cannot have names", Label(argument.name.span))
         arguments.append(typed_null(context.value(argument.value)))
     owner = "java.lang.String" if target.type.kind is Kind.STRING else target.type.class_name
     methods = allowed_methods(tree.method.text, len(arguments), context.permissions.allow)
@@ -337,21 +318,19 @@ def cast(context: Context, tree: nodes.Cast) -> Expr:
     operand = context.value(tree.operand)
     target_type = type_of_name(tree.type)
     if target_type.kind is Kind.ARRAY:
-        raise FaultError(
-            Diagnostic(
-                "BT201",
-                "`as` takes a class or a type of the language",
-                Label(tree.type.span, "an array"),
-                help=("elements are reached without a cast:  x[0]",),
-            )
+        raise fault(
+            "BT201",
+            "`as` takes a class or a type of the language",
+            Label(tree.type.span, "an array"),
+            help=("elements are reached without a cast:  x[0]",),
         )
     if target_type in (INT, LONG) and operand.type.is_numeric and not operand.type.is_reference:
         return typed_tree.Convert(target_type, tree.span, operand)  # as in Java: cut, not rounded
     if target_type.kind is not Kind.OBJECT and target_type.kind is not Kind.STRING:
         return convert(context, operand, target_type, tree.operand, "`as`")
     if not operand.type.is_reference or operand.type.is_numeric:
-        fault = mistyped(context, operand, tree.operand, f"{named(operand.type)} is not an object")
-        raise FaultError(replace(fault, help=fault.help or _name_of_probe(tree.type.name)))
+        problem = mistyped(context, operand, tree.operand, f"{named(operand.type)} is not an object")
+        raise FaultError(replace(problem, help=problem.help or _name_of_probe(tree.type.name)))
     if target_type == OBJECT and tree.type.name in ("object", "Object", "java.lang.Object"):
         return replace(typed_null(operand), type=OBJECT)
     pattern = "java.lang.String" if target_type.kind is Kind.STRING else tree.type.name

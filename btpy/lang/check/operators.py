@@ -12,6 +12,7 @@ import re
 from dataclasses import replace
 
 from btpy.automaton import PatternError, compile_regex
+from btpy.dataclass import dataclass
 from btpy.lang import typed_tree
 from btpy.lang.builtins import AUTOMATON, GLOB, INSTANCE_OF
 from btpy.lang.check.context import Context
@@ -33,7 +34,7 @@ from btpy.lang.check.conversions import (
     unit_of,
     widen,
 )
-from btpy.lang.check.faults import FaultError, named
+from btpy.lang.check.faults import FaultError, fault, named
 from btpy.lang.inputs import InputKind
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr
@@ -53,16 +54,23 @@ _SHIFTS = frozenset(("<<", ">>", ">>>"))
 _BITS = frozenset(("&", "|", "^"))
 
 
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A value, and the syntax that it comes from."""
+
+    value: Expr
+    tree: nodes.Expression
+
+    @property
+    def type(self) -> Type:
+        return self.value.type
+
+
 def instance_of(context: Context, tree: nodes.InstanceOf) -> Expr:
     operand = context.value(tree.operand)
     if not operand.type.is_reference:
-        raise FaultError(
-            Diagnostic(
-                "BT201",
-                f"{named(operand.type)} is not an object",
-                Label(tree.operand.span),
-                reasons(context, operand),
-            )
+        raise fault(
+            "BT201", f"{named(operand.type)} is not an object", Label(tree.operand.span), reasons(context, operand)
         )
     pattern = typed_tree.Constant(STRING, tree.type.span, tree.type.name)
     return typed_tree.BuiltinCall(BOOLEAN, tree.span, INSTANCE_OF, (typed_null(operand), pattern))
@@ -99,86 +107,53 @@ def operation(context: Context, tree: nodes.Binary) -> Expr:
     if operator == "??":
         regrouped = _regrouped(tree, tree.right)
         return context.value(regrouped) if regrouped is not None else _coalesce(context, tree)
-    left, right = context.value(tree.left), context.value(tree.right)
-    return binary(context, operator, tree.operator, left, right, tree.left, tree.right, tree.span)
+    one, other = (Operand(context.value(side), side) for side in (tree.left, tree.right))
+    return binary(context, operator, one, other, tree.span)
 
 
-def binary(
-    context: Context,
-    operator: str,
-    sign: nodes.Identifier,
-    left: Expr,
-    right: Expr,
-    left_tree: nodes.Expression,
-    right_tree: nodes.Expression,
-    span: Span,
-) -> Expr:
+def binary(context: Context, operator: str, left: Operand, right: Operand, span: Span) -> Expr:
     if operator in ("==", "!="):
-        return equality(context, operator, left, right, left_tree, right_tree, span)
-    if operator in _COMPARISONS and left.type.kind is Kind.STRING and right.type.kind is Kind.STRING:
-        return typed_tree.Binary(BOOLEAN, span, operator, left, right)
-    if operator == "+" and Kind.STRING in (left.type.kind, right.type.kind):
-        return typed_tree.Binary(STRING, span, operator, boxed(left), boxed(right))
+        return equality(context, operator, left, right, span)
+    kinds = (left.type.kind, right.type.kind)
+    if operator in _COMPARISONS and kinds == (Kind.STRING, Kind.STRING):
+        return typed_tree.Binary(BOOLEAN, span, operator, left.value, right.value)
+    if operator == "+" and Kind.STRING in kinds:
+        return typed_tree.Binary(STRING, span, operator, boxed(left.value), boxed(right.value))
     if operator in _BITS and left.type == BOOLEAN and right.type == BOOLEAN:
-        return typed_tree.Binary(BOOLEAN, span, operator, left, right)
-    boolean = Kind.BOOLEAN in (left.type.kind, right.type.kind)
-    if operator in _BITS and boolean and may_be_boolean(left.type) and may_be_boolean(right.type):
-        return typed_tree.Binary(BOOLEAN.or_null(), span, operator, boxed(left), boxed(right))
-    strings = operator in _COMPARISONS and Kind.STRING in (left.type.kind, right.type.kind)
-    wrong = [
-        operand
-        for operand in ((left, left_tree), (right, right_tree))
-        if not may_be_number(operand[0].type)
-        and not (strings and operand[0].type.kind is Kind.STRING and _unknown_type(left, right))
-    ]
-    if wrong:
-        raise FaultError(_mismatch(context, operator, left, right, left_tree, right_tree, wrong[0][1]))
-    left, right = unboxed(left), unboxed(right)
+        return typed_tree.Binary(BOOLEAN, span, operator, left.value, right.value)
+    if operator in _BITS and Kind.BOOLEAN in kinds and may_be_boolean(left.type) and may_be_boolean(right.type):
+        return typed_tree.Binary(BOOLEAN.or_null(), span, operator, boxed(left.value), boxed(right.value))
+    strings = operator in _COMPARISONS and any(kind in (Kind.ANY, Kind.OBJECT, Kind.NULL) for kind in kinds)
+    for operand in (left, right):
+        if not may_be_number(operand.type) and not (strings and operand.type.kind is Kind.STRING):
+            raise FaultError(_mismatch(context, operator, left, right, operand))
+    left, right = (replace(operand, value=unboxed(operand.value)) for operand in (left, right))
     if operator in _SHIFTS:
-        return _shift(context, operator, left, right, left_tree, right_tree, span)
-    if operator in _BITS and Kind.DOUBLE in (left.type.kind, right.type.kind):
-        wrong_tree = left_tree if left.type.kind is Kind.DOUBLE else right_tree
-        raise FaultError(_mismatch(context, operator, left, right, left_tree, right_tree, wrong_tree))
-    unit = _unit(context, operator, left, right, left_tree, right_tree)
+        return _shift(context, operator, left, right, span)
+    if operator in _BITS and Kind.DOUBLE in kinds:
+        raise FaultError(_mismatch(context, operator, left, right, left if kinds[0] is Kind.DOUBLE else right))
+    unit = _unit(context, operator, left, right)
     if left.type.is_reference or right.type.is_reference:
         result = BOOLEAN if operator in _COMPARISONS else unit.or_null() if unit is not None else ANY
-        return typed_tree.Binary(result, span, operator, boxed(left), boxed(right))
+        return typed_tree.Binary(result, span, operator, boxed(left.value), boxed(right.value))
     common = common_type(left.type, right.type)
     result = BOOLEAN if operator in _COMPARISONS else unit or common
-    return typed_tree.Binary(result, span, operator, widen(left, common), widen(right, common))
+    return typed_tree.Binary(result, span, operator, widen(left.value, common), widen(right.value, common))
 
 
-def _unknown_type(left: Expr, right: Expr) -> bool:
-    return any(operand.type.kind in (Kind.ANY, Kind.OBJECT, Kind.NULL) for operand in (left, right))
-
-
-def _shift(
-    context: Context,
-    operator: str,
-    left: Expr,
-    right: Expr,
-    left_tree: nodes.Expression,
-    right_tree: nodes.Expression,
-    span: Span,
-) -> Expr:
-    for value, tree in ((left, left_tree), (right, right_tree)):
-        if not value.type.is_reference and not value.type.is_integral:
-            raise FaultError(mistyped(context, value, tree, f"`{operator}` needs integers, not {named(value.type)}"))
-    distance = convert(context, right, INT, right_tree, "the distance of a shift")
+def _shift(context: Context, operator: str, left: Operand, right: Operand, span: Span) -> Expr:
+    for operand in (left, right):
+        if not operand.type.is_reference and not operand.type.is_integral:
+            problem = f"`{operator}` needs integers, not {named(operand.type)}"
+            raise FaultError(mistyped(context, operand.value, operand.tree, problem))
+    distance = convert(context, right.value, INT, right.tree, "the distance of a shift")
     if left.type.is_reference:
-        return typed_tree.Binary(ANY, span, operator, left, distance)
-    left = widen(left, INT) if left.type.slot == "I" else left
-    return typed_tree.Binary(left.type, span, operator, left, distance)
+        return typed_tree.Binary(ANY, span, operator, left.value, distance)
+    value = widen(left.value, INT) if left.type.slot == "I" else left.value
+    return typed_tree.Binary(value.type, span, operator, value, distance)
 
 
-def _unit(
-    context: Context,
-    operator: str,
-    left: Expr,
-    right: Expr,
-    left_tree: nodes.Expression,
-    right_tree: nodes.Expression,
-) -> Type | None:
+def _unit(context: Context, operator: str, left: Operand, right: Operand) -> Type | None:
     """The unit of the result: DURATION, BYTES or None for a plain number. Raises FaultError when the units of the
     operands do not match.
     """
@@ -187,104 +162,96 @@ def _unit(
         return None
     if operator == "*":
         if a is not None and b is not None:
-            raise FaultError(_mismatch(context, operator, left, right, left_tree, right_tree, right_tree))
-        other, other_tree = (right, right_tree) if b is None else (left, left_tree)
+            raise FaultError(_mismatch(context, operator, left, right, right))
+        other = right if b is None else left
         if other.type.kind is Kind.DOUBLE:
-            raise FaultError(_fraction(context, operator, left, right, left_tree, right_tree, other_tree))
+            raise FaultError(_fraction(context, operator, left, right, other))
         return a or b
     if operator == "/":
         if a is not None and b is not None:
             if a != b:
-                raise FaultError(_mismatch(context, operator, left, right, left_tree, right_tree, right_tree))
+                raise FaultError(_mismatch(context, operator, left, right, right))
             return None
         if b is not None and not left.type.is_reference:
-            raise FaultError(_mismatch(context, operator, left, right, left_tree, right_tree, right_tree))
+            raise FaultError(_mismatch(context, operator, left, right, right))
         if right.type.kind is Kind.DOUBLE:
-            raise FaultError(_fraction(context, operator, left, right, left_tree, right_tree, right_tree))
+            raise FaultError(_fraction(context, operator, left, right, right))
         return a if b is None and not right.type.is_reference else None
     if a is not None and b is not None:
         if a != b:
-            raise FaultError(_mismatch(context, operator, left, right, left_tree, right_tree, right_tree))
+            raise FaultError(_mismatch(context, operator, left, right, right))
         return a
-    plain, tree, quantity, other_tree = (
-        (right, right_tree, a, left_tree) if a is not None else (left, left_tree, b, right_tree)
-    )
+    plain, measured, quantity = (right, left, a) if a is not None else (left, right, b)
     if quantity is not None and not plain.type.is_reference:
-        fits = plain.value == 0 if isinstance(plain, typed_tree.Constant) else plain.type.kind is Kind.LONG
+        value = plain.value
+        fits = value.value == 0 if isinstance(value, typed_tree.Constant) else value.type.kind is Kind.LONG
         if not fits:
-            raise FaultError(_no_unit(context, plain, tree, quantity, other_tree))
+            raise FaultError(_no_unit(context, plain, quantity, measured.tree))
     return a if a is not None else (b if plain.type.is_reference else None)
 
 
-def _no_unit(context: Context, plain: Expr, tree: nodes.Expression, unit: Type, other: nodes.Expression) -> Diagnostic:
+def _no_unit(context: Context, plain: Operand, unit: Type, other: nodes.Expression) -> Diagnostic:
     units = ("ms", "us") if unit.kind is Kind.DURATION else ("KB", "B")
     other_label = Label(other.span, f"`{unit}`")
-    text = tree.span.text
-    if isinstance(plain, typed_tree.Constant):
+    span, text = plain.tree.span, plain.tree.span.text
+    if isinstance(plain.value, typed_tree.Constant):
         smallest = "ns" if unit.kind is Kind.DURATION else "bytes"
         return Diagnostic(
             "BT202",
             f"`{text}` has no unit",
-            Label(tree.span, f"{text} {smallest}?"),
+            Label(span, f"{text} {smallest}?"),
             (other_label,),
             help=(f"write {text}{units[0]} or {text}{units[1]}",),
         )
     return Diagnostic(
         "BT202",
         f"this {named(plain.type)} has no unit",
-        Label(tree.span, f"{named(plain.type)}{origin_of(context, plain)}"),
+        Label(span, f"{named(plain.type)}{origin_of(context, plain.value)}"),
         (other_label,),
         help=(f"give it one:  {text} * 1{units[0]}" if len(text) < 40 else f"multiply it by 1{units[0]}",),
     )
 
 
-def _fraction(
-    context: Context,
-    operator: str,
-    left: Expr,
-    right: Expr,
-    left_tree: nodes.Expression,
-    right_tree: nodes.Expression,
-    wrong: nodes.Expression,
-) -> Diagnostic:
-    diagnostic = _mismatch(context, operator, left, right, left_tree, right_tree, wrong)
+def _fraction(context: Context, operator: str, left: Operand, right: Operand, wrong: Operand) -> Diagnostic:
+    diagnostic = _mismatch(context, operator, left, right, wrong)
     return replace(diagnostic, help=("multiply and divide quantities by whole numbers:  duration * 3 / 2",))
 
 
-def equality(
-    context: Context,
-    operator: str,
-    left: Expr,
-    right: Expr,
-    left_tree: nodes.Expression,
-    right_tree: nodes.Expression,
-    span: Span,
-) -> Expr:
-    left, right = character(left, right), character(right, left)
+def equality(context: Context, operator: str, left: Operand, right: Operand, span: Span) -> Expr:
+    left, right = (
+        replace(operand, value=character(operand.value, other.value))
+        for operand, other in ((left, right), (right, left))
+    )
     a, b = left.type, right.type
     if not a.is_reference and not b.is_reference:
         if a.is_numeric and b.is_numeric:
-            _unit(context, operator, left, right, left_tree, right_tree)
+            _unit(context, operator, left, right)
             common = common_type(a, b)
-            return typed_tree.Binary(BOOLEAN, span, operator, widen(left, common), widen(right, common))
+            return typed_tree.Binary(BOOLEAN, span, operator, widen(left.value, common), widen(right.value, common))
         if a == b:
-            return typed_tree.Binary(BOOLEAN, span, operator, left, right)
-        raise FaultError(_mismatch(context, operator, left, right, left_tree, right_tree, left_tree))
+            return typed_tree.Binary(BOOLEAN, span, operator, left.value, right.value)
+        raise FaultError(_mismatch(context, operator, left, right, left))
     if not _comparable(a, b):
-        raise FaultError(_mismatch(context, operator, left, right, left_tree, right_tree, left_tree))
+        raise FaultError(_mismatch(context, operator, left, right, left))
     if a.is_numeric and b.is_numeric:
-        _unit(context, operator, left, right, left_tree, right_tree)
-    for value, other, tree in ((left, right, left_tree), (right, left, right_tree)):
-        if other.type.kind is Kind.NULL and not value.type.is_reference and context.shape is None:
-            context.report(
-                Diagnostic(
-                    "BT209",
-                    f"{named(value.type)} is never null",
-                    Label(tree.span, "always " + ("false" if operator == "==" else "true")),
-                    severity=Severity.WARNING,
-                )
+        _unit(context, operator, left, right)
+    for operand, other in ((left, right), (right, left)):
+        if other.type.kind is Kind.NULL:
+            _warn_never_null(context, operand, "always " + ("false" if operator == "==" else "true"))
+    return typed_tree.Binary(BOOLEAN, span, operator, boxed(left.value), boxed(right.value))
+
+
+def _warn_never_null(context: Context, operand: Operand, consequence: str) -> None:
+    """Warns if a value that is compared with null cannot be null in any method."""
+    if context.shape is None and not operand.type.is_reference:
+        context.report(
+            Diagnostic(
+                "BT209",
+                f"{named(operand.type)} is never null",
+                Label(operand.tree.span, consequence),
+                severity=Severity.WARNING,
             )
-    return typed_tree.Binary(BOOLEAN, span, operator, boxed(typed_null(left)), boxed(typed_null(right)))
+        )
 
 
 def _comparable(a: Type, b: Type) -> bool:
@@ -338,14 +305,12 @@ def _regex(text: str, span: Span) -> str:
     except PatternError as error:
         at = min(span.start + 2 + error.at, span.end - 1) if span.text[1:-1] == text else span.start
         end = at + 1 if span.text[1:-1] == text else span.end
-        raise FaultError(
-            Diagnostic(
-                "BT221",
-                str(error),
-                Label(Span(span.source, at, end), "in this regular expression"),
-                help=(error.help,) if error.help else (),
-                notes=("a pattern runs in the traced program, so it may take only one step for each character",),
-            )
+        raise fault(
+            "BT221",
+            str(error),
+            Label(Span(span.source, at, end), "in this regular expression"),
+            help=(error.help,) if error.help else (),
+            notes=("a pattern runs in the traced program, so it may take only one step for each character",),
         ) from error
 
 
@@ -380,19 +345,11 @@ def _coalesce(context: Context, tree: nodes.Binary) -> Expr:
     if first is None:
         return right
     if not first.type.is_reference:
-        if context.shape is None:
-            context.report(
-                Diagnostic(
-                    "BT209",
-                    f"{named(first.type)} is never null",
-                    Label(tree.left.span, "always taken"),
-                    severity=Severity.WARNING,
-                )
-            )
+        _warn_never_null(context, Operand(first, tree.left), "always taken")
         return first
     first = typed_null(first)
     if first.type.is_numeric and right.type.is_numeric and not right.type.is_reference:
-        _unit(context, "==", first, right, tree.left, tree.right)
+        _unit(context, "==", Operand(first, tree.left), Operand(right, tree.right))
         common = join_numbers(first.type, right.type)
         coalesce = typed_tree.Coalesce(ANY, span, first, boxed(right))
         return typed_tree.Convert(common, span, coalesce)
@@ -416,40 +373,28 @@ def _where_there_is_one(context: Context, tree: nodes.Expression) -> Expr | None
         raise
 
 
-def join(
-    context: Context, left: Expr, right: Expr, left_tree: nodes.Expression, right_tree: nodes.Expression
-) -> tuple[Type, Expr, Expr]:
+def join(context: Context, one: Operand, other: Operand) -> tuple[Type, Expr, Expr]:
     """The common type of two alternatives, and the two expressions converted to that type."""
-    a, b = left.type, right.type
+    a, b = one.type, other.type
     if not a.is_reference and not b.is_reference:
         if a.is_numeric and b.is_numeric:
-            _unit(context, "==", left, right, left_tree, right_tree)
+            _unit(context, "==", one, other)
             type_ = join_numbers(a, b)
-            return type_, widen(left, type_), widen(right, type_)
+            return type_, widen(one.value, type_), widen(other.value, type_)
         if a == b:
-            return a, left, right
-    left, right = boxed(typed_null(left)), boxed(typed_null(right))
+            return a, one.value, other.value
     if Kind.NULL in (a.kind, b.kind):
-        other = b if a.kind is Kind.NULL else a
-        type_ = ANY if other.kind is Kind.NULL else other if other.is_reference else other.or_null()
+        known = b if a.kind is Kind.NULL else a
+        type_ = ANY if known.kind is Kind.NULL else known.or_null()
     else:
         type_ = a.or_null() if a.or_null() == b.or_null() else ANY
-        type_ = a if a == b else type_
-    return type_, left, right
+    return type_, boxed(one.value), boxed(other.value)
 
 
 _RELATIONS = {"<", "<=", ">", ">="}
 
 
-def _mismatch(
-    context: Context,
-    operator: str,
-    left: Expr,
-    right: Expr,
-    left_tree: nodes.Expression,
-    right_tree: nodes.Expression,
-    wrong: nodes.Expression,
-) -> Diagnostic:
+def _mismatch(context: Context, operator: str, left: Operand, right: Operand, wrong: Operand) -> Diagnostic:
     names = (named(left.type), named(right.type))
     if operator in _COMPARISONS:
         message = f"cannot compare {names[0]} with {names[1]}"
@@ -457,26 +402,23 @@ def _mismatch(
         message = "cannot " + _VERBS[operator].format(*names)
     else:
         message = f"cannot combine {names[0]} and {names[1]} with `{operator}`"
-    labels = {
-        id(left_tree): Label(left_tree.span, f"{names[0]}{origin_of(context, left)}"),
-        id(right_tree): Label(right_tree.span, f"{names[1]}{origin_of(context, right)}"),
-    }
-    other = right_tree if wrong is left_tree else left_tree
+    labels = [Label(side.tree.span, f"{named(side.type)}{origin_of(context, side.value)}") for side in (left, right)]
+    primary, other = labels if wrong is left else labels[::-1]
     help_: tuple[str, ...] = ()
     if DURATION in (left.type, right.type) and operator in _COMPARISONS:
         help_ = ("the elapsed time is `duration`:   when duration > 50ms",)
-        if isinstance(left, typed_tree.InputValue) and left.input.kind is InputKind.DURATION:
+        if isinstance(left.value, typed_tree.InputValue) and left.value.input.kind is InputKind.DURATION:
             help_ = ("a time has a unit:  when duration > 50ms",)
     elif Kind.OBJECT in (left.type.kind, right.type.kind) and operator in _COMPARISONS:
         help_ = ("compare one of its fields:  x.field > 3",)
-    elif isinstance(left_tree, nodes.Binary) and {operator, left_tree.operator.text} <= _RELATIONS:
-        middle = left_tree.right.span.text
-        help_ = (f"two comparisons:  {left_tree.span.text} && {middle} {operator} {right_tree.span.text}",)
+    elif isinstance(left.tree, nodes.Binary) and {operator, left.tree.operator.text} <= _RELATIONS:
+        middle = left.tree.right.span.text
+        help_ = (f"two comparisons:  {left.tree.span.text} && {middle} {operator} {right.tree.span.text}",)
     elif operator == "%" and left.type.kind is Kind.STRING:
         message = "`%` divides; it puts no values into a text"
-        help_ = (_formatted(left_tree, right_tree),)
-    method_labels = [] if labels[id(wrong)].text == names[wrong is right_tree] else matched_method(context)
-    return Diagnostic("BT201", message, labels[id(wrong)], (*method_labels, labels[id(other)]), help=help_)
+        help_ = (_formatted(left.tree, right.tree),)
+    method_labels = [] if primary.text == named(wrong.type) else matched_method(context)
+    return Diagnostic("BT201", message, primary, (*method_labels, other), help=help_)
 
 
 def _formatted(text: nodes.Expression, value: nodes.Expression) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from btpy.lang.check.frameworks import APPLICATION
 from btpy.model.diagnostics import Diagnostic, Fix, Label, Severity
-from btpy.model.patterns import Pattern
+from btpy.model.patterns import Pattern, java_type
 
 Report = Callable[[Diagnostic], None]
 
@@ -73,17 +73,6 @@ def check_signature(pattern: Pattern, report: Report) -> bool:
     return slip is None
 
 
-_BASE_TYPES = {
-    "Z": "boolean",
-    "B": "byte",
-    "C": "char",
-    "S": "short",
-    "I": "int",
-    "J": "long",
-    "F": "float",
-    "D": "double",
-    "V": "void",
-}
 _FIELD_DESCRIPTOR = r"\[*(?:[ZBCSIJFD]|L[\w$/]+;)"
 _METHOD_DESCRIPTOR = re.compile(rf"\s*[\w$<>]*\(((?:{_FIELD_DESCRIPTOR})*)\)\s*(V|{_FIELD_DESCRIPTOR})?\s*")
 
@@ -96,14 +85,8 @@ def _of_descriptor(text: str) -> str | None:
     match = _METHOD_DESCRIPTOR.fullmatch(text)
     if match is None or not (match[1] or match[2]):
         return None
-    parameters = [_java_type(descriptor) for descriptor in re.findall(_FIELD_DESCRIPTOR, match[1])]
-    return f"{_java_type(match[2]) if match[2] else '*'} ({', '.join(parameters)})"
-
-
-def _java_type(descriptor: str) -> str:
-    base = descriptor.lstrip("[")
-    name = base[1:-1].replace("/", ".") if base.startswith("L") else _BASE_TYPES[base]
-    return name + "[]" * (len(descriptor) - len(base))
+    parameters = [java_type(descriptor) for descriptor in re.findall(_FIELD_DESCRIPTOR, match[1])]
+    return f"{java_type(match[2]) if match[2] else '*'} ({', '.join(parameters)})"
 
 
 def _check_regex(pattern: Pattern, report: Report) -> None:

@@ -12,7 +12,7 @@ from btpy.lang.check.calls import all_locals, function_arguments, match_argument
 from btpy.lang.check.carrying import carried_values
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, convert, may_be_number, mistyped, typed_null
-from btpy.lang.check.faults import FaultError, counted, named, were, with_article
+from btpy.lang.check.faults import FaultError, counted, fault, named, repeated, were, with_article
 from btpy.lang.check.maps import print_map, view_of
 from btpy.lang.check.redaction import concealed
 from btpy.lang.check.variables import ALL, all_arguments, is_known, require_place, resolve
@@ -45,15 +45,11 @@ def print_values(context: Context, call: nodes.Call) -> Statement:
         record.add(value)
     name = next((argument.name for argument in call.arguments if argument.name is not None), None)
     if name is not None:
-        raise FaultError(
-            Diagnostic(
-                "BT107",
-                f"`{name.text}=` is possible only with a map",
-                Label(name.span),
-                help=(
-                    foreign_names.OUTPUT_OPTIONS.get(name.text, 'named values need an event:  emit("name", key=value)'),
-                ),
-            )
+        raise fault(
+            "BT107",
+            f"`{name.text}=` is possible only with a map",
+            Label(name.span),
+            help=(foreign_names.OUTPUT_OPTIONS.get(name.text, 'named values need an event:  emit("name", key=value)'),),
         )
     kind = TemplateKind.WARN if call.function.text == "warn" else TemplateKind.PRINT
     return emitted(context, call, kind, record, "")
@@ -99,31 +95,27 @@ def print_format(context: Context, call: nodes.Call) -> Statement:
     arguments = call.arguments
     first = arguments[0].value if arguments else None
     if not isinstance(first, nodes.Literal) or not isinstance(first.value, str):
-        raise FaultError(
-            Diagnostic(
-                "BT103",
-                "`printf` needs a format",
-                Label(call.function.span if first is None else first.span, "a string in quotes comes first"),
-                help=('printf("%s took %d ms", method, duration / 1ms)', 'print(f"…{value}…") needs no format'),
-            )
+        raise fault(
+            "BT103",
+            "`printf` needs a format",
+            Label(call.function.span if first is None else first.span, "a string in quotes comes first"),
+            help=('printf("%s took %d ms", method, duration / 1ms)', 'print(f"…{value}…") needs no format'),
         )
     named_argument = next((argument for argument in arguments if argument.name is not None), None)
     if named_argument is not None:
-        raise FaultError(Diagnostic("BT107", "`printf` has no named arguments", Label(named_argument.span)))
+        raise fault("BT107", "`printf` has no named arguments", Label(named_argument.span))
     conversions = [piece for piece in _split_printf(first.value) if piece.startswith("%") and piece != "%%"]
     operands = arguments[1:]
     expected = len(conversions) + sum("*" in conversion for conversion in conversions)
     if expected != len(operands):
-        raise FaultError(
-            Diagnostic(
-                "BT103",
-                f"this format takes {counted(expected, 'value')} but {len(operands)} {were(len(operands))} given",
-                Label(first.span, quote(conversions) or "no conversion"),
-                tuple(Label(argument.span, "unexpected") for argument in operands[expected:]),
-                help=('a conversion with * takes its width first:  printf("%*s", width, text)',)
-                if expected > len(conversions)
-                else (),
-            )
+        raise fault(
+            "BT103",
+            f"this format takes {counted(expected, 'value')} but {len(operands)} {were(len(operands))} given",
+            Label(first.span, quote(conversions) or "no conversion"),
+            tuple(Label(argument.span, "unexpected") for argument in operands[expected:]),
+            help=('a conversion with * takes its width first:  printf("%*s", width, text)',)
+            if expected > len(conversions)
+            else (),
         )
     record = Record(context)
     values = iter(operands)
@@ -133,14 +125,12 @@ def print_format(context: Context, call: nodes.Call) -> Statement:
             record.text("%")
         elif piece.startswith("%"):
             if not _CONVERSION.fullmatch(piece):
-                raise FaultError(
-                    Diagnostic(
-                        "BT207",
-                        f"unknown conversion `{piece}`",
-                        Label(first.span),
-                        help=_INSTEAD_OF_CONVERSIONS.get(piece[-1], ()),
-                        notes=("conversions: %d %u %x %o %s %c %e %f %g %b %%, flags, width or *, precision",),
-                    )
+                raise fault(
+                    "BT207",
+                    f"unknown conversion `{piece}`",
+                    Label(first.span),
+                    help=_INSTEAD_OF_CONVERSIONS.get(piece[-1], ()),
+                    notes=("conversions: %d %u %x %o %s %c %e %f %g %b %%, flags, width or *, precision",),
                 )
             width = next(values).value if "*" in piece else None
             record.converted(next(values).value, piece, width)
@@ -164,9 +154,7 @@ def kind_of_event(call: nodes.Call, needed: str, example: str) -> str:
         return kind.value
     name = call.function.text
     span = call.function.span if kind is None else kind.span
-    raise FaultError(
-        Diagnostic("BT103", f"`{name}` needs {needed} first", Label(span, "a string in quotes"), help=(example,))
-    )
+    raise fault("BT103", f"`{name}` needs {needed} first", Label(span, "a string in quotes"), help=(example,))
 
 
 def named_values(record: Record, arguments: Sequence[nodes.Argument], labels: dict[str, Span]) -> None:
@@ -183,21 +171,12 @@ def named_arguments(arguments: Sequence[nodes.Argument], labels: dict[str, Span]
         if argument.name is None:
             name = argument.value.span.text
             suggestion = f"{name}={name}" if name.isidentifier() else f"name={name}"
-            raise FaultError(
-                Diagnostic(
-                    "BT107", "values of an event must have names", Label(argument.span), help=(f"write {suggestion}",)
-                )
+            raise fault(
+                "BT107", "values of an event must have names", Label(argument.span), help=(f"write {suggestion}",)
             )
         label = argument.name.text
         if label in labels:
-            raise FaultError(
-                Diagnostic(
-                    "BT102",
-                    f"`{label}` is given twice",
-                    Label(argument.name.span, "again here"),
-                    (Label(labels[label], "first here"),),
-                )
-            )
+            raise FaultError(repeated(f"`{label}` is given twice", argument.name.span, labels[label]))
         labels[label] = argument.name.span
         by_name[label] = argument
     return by_name
@@ -232,17 +211,15 @@ def _time(context: Context, call: nodes.Call) -> tuple[str, Expr]:
     (pattern, time), _ = match_arguments(context, call, STRFTIME, function.synopsis, function.signatures)
     assert pattern is not None
     if not isinstance(pattern, nodes.Literal) or not isinstance(pattern.value, str) or not pattern.value:
-        raise FaultError(Diagnostic("BT107", "the format of `strftime` must be a constant string", Label(pattern.span)))
+        raise fault("BT107", "the format of `strftime` must be a constant string", Label(pattern.span))
     for directive in _directives(pattern.value):
         if directive[1:] not in _DIRECTIVES or len(directive) < 2:
-            raise FaultError(
-                Diagnostic(
-                    "BT207",
-                    f"unknown conversion `{directive}`",
-                    Label(pattern.span),
-                    help=("fractions of a second:  %f",) if directive in ("%L", "%N", "%3") else (),
-                    notes=("conversions of strftime: " + " ".join(f"%{letter}" for letter in _DIRECTIVES),),
-                )
+            raise fault(
+                "BT207",
+                f"unknown conversion `{directive}`",
+                Label(pattern.span),
+                help=("fractions of a second:  %f",) if directive in ("%L", "%N", "%3") else (),
+                notes=("conversions of strftime: " + " ".join(f"%{letter}" for letter in _DIRECTIVES),),
             )
     if time is None:
         return pattern.value, typed_tree.AmbientValue(LONG, call.span, Ambient.NOW)
@@ -265,13 +242,11 @@ def check_format(type_: Type, span: Span, format_: str) -> None:
     kind_of_unit = next((kind for kind, units in UNITS.items() if format_ in units), None)
     if kind_of_unit is None or unit(type_, format_) is not None or specification(format_) is not None:
         return
-    raise FaultError(
-        Diagnostic(
-            "BT207",
-            f"`{format_}` is a unit of {'durations' if kind_of_unit is Kind.DURATION else 'sizes'}",
-            Label(span, f"{named(type_)} has no such unit"),
-            help=(f"give it one:  {span.text} * 1{format_}",) if type_.is_integral and len(span.text) < 40 else (),
-        )
+    raise fault(
+        "BT207",
+        f"`{format_}` is a unit of {'durations' if kind_of_unit is Kind.DURATION else 'sizes'}",
+        Label(span, f"{named(type_)} has no such unit"),
+        help=(f"give it one:  {span.text} * 1{format_}",) if type_.is_integral and len(span.text) < 40 else (),
     )
 
 
@@ -289,16 +264,15 @@ def emitted(
             record.carry(value, label)
     speculation = context.speculation
     if speculation is None:
-        return typed_tree.Emit(context.template(call.span, kind, record.parts(), name, (), options), record.values)
-    template = context.template(call.span, kind, record.parts(), name, (), (*options, SPECULATIVE))
+        return typed_tree.Emit(context.template(call.span, kind, record.parts(), name, options=options), record.values)
+    template = context.template(call.span, kind, record.parts(), name, options=(*options, SPECULATIVE))
     return typed_tree.Emit(template, (typed_tree.LocalValue(ANY, speculation.span, speculation.index), *record.values))
 
 
 def begin_speculation(context: Context, probe: program.Probe) -> tuple[Statement, ...]:
     """The first statement of a body with speculative records: it clears the speculation."""
     trees = [tree for tree in (probe.tree.body, *(call.body for call in probe.calls)) if SPECULATE in tree.span.text]
-    calls = (node for tree in trees for node in nodes.walk(tree) if isinstance(node, nodes.Call))
-    speculate = next((call for call in calls if call.function.text == SPECULATE), None)
+    speculate = next((call for tree in trees for call in nodes.calls(tree, SPECULATE)), None)
     context.speculation = None if speculate is None else context.hide(ANY, speculate.span)
     if context.speculation is None:
         return ()
@@ -316,7 +290,7 @@ def speculation(context: Context, call: nodes.Call) -> Statement:
         assert context.speculation is not None
         return typed_tree.Let(context.speculation.index, value)
     kind = TemplateKind.COMMIT if name == "commit" else TemplateKind.DISCARD
-    return typed_tree.Emit(context.template(call.span, kind, (), "", (), ()), (value,))
+    return typed_tree.Emit(context.template(call.span, kind), (value,))
 
 
 class Record:
@@ -337,14 +311,12 @@ class Record:
 
     def _take_rest(self, tree: nodes.Expression, values: tuple[Expr, ...]) -> None:
         if self._rest_of is not None and self._rest_of.text != tree.span.text:
-            raise FaultError(
-                Diagnostic(
-                    "BT108",
-                    f"`{self._rest_of.text}` and `{tree.span.text}` do not fit into one record",
-                    Label(tree.span, "the second"),
-                    (Label(self._rest_of, "the first"),),
-                    help=("print them one after the other",),
-                )
+            raise fault(
+                "BT108",
+                f"`{self._rest_of.text}` and `{tree.span.text}` do not fit into one record",
+                Label(tree.span, "the second"),
+                (Label(self._rest_of, "the first"),),
+                help=("print them one after the other",),
             )
         self._rest_of, self._rest = tree.span, values
 

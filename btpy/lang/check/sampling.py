@@ -8,7 +8,7 @@ from dataclasses import replace
 from btpy.dataclass import dataclass
 from btpy.lang.builtins import ANNOTATIONS
 from btpy.lang.check.attachments import Report
-from btpy.lang.check.faults import FaultError
+from btpy.lang.check.faults import FaultError, fault, repeated
 from btpy.lang.program import Probe
 from btpy.lang.syntax import nodes
 from btpy.model.attachments import Attachment, MethodAttachment
@@ -40,22 +40,13 @@ def firing(tree: nodes.Probe, attachment: Attachment, report: Report) -> Firing:
             continue
         try:
             if name in by_name:
-                raise FaultError(
-                    Diagnostic(
-                        "BT102",
-                        f"`@{name}` is given twice",
-                        Label(annotation.span, "again here"),
-                        (Label(by_name[name].span, "first here"),),
-                    )
-                )
+                raise FaultError(repeated(f"`@{name}` is given twice", annotation.span, by_name[name].span))
             by_name[name] = annotation
             if name == "Sample" and not isinstance(attachment, MethodAttachment):
-                raise FaultError(
-                    Diagnostic("BT111", "`@Sample` works only with `@OnMethod`", Label(annotation.span, "no hits here"))
-                )
+                raise fault("BT111", "`@Sample` works only with `@OnMethod`", Label(annotation.span, "no hits here"))
             settings = _READERS[name](settings, annotation)
-        except FaultError as fault:
-            report(fault.diagnostic)
+        except FaultError as error:
+            report(error.diagnostic)
     return settings
 
 
@@ -104,7 +95,9 @@ def _methods_of(probe: Probe) -> object:
 
 
 def _annotation(probe: Probe) -> nodes.Annotation:
-    return next(annotation for annotation in probe.tree.annotations if annotation.name.text == "Sample")
+    annotation = nodes.annotation_of(probe.tree, "Sample")
+    assert annotation is not None  # only @Sample gives a probe a sampling
+    return annotation
 
 
 def _arguments(annotation: nodes.Annotation) -> dict[str, nodes.Expression]:
@@ -115,27 +108,23 @@ def _arguments(annotation: nodes.Annotation) -> dict[str, nodes.Expression]:
             if len(rule.arguments) == 1 and not by_name:
                 by_name[rule.arguments[0]] = argument.value
                 continue
-            raise FaultError(
-                Diagnostic(
-                    "BT107",
-                    f"the arguments of `@{rule.name}` must have names",
-                    Label(argument.span, "which one?"),
-                    help=(_EXAMPLES[rule.name],),
-                )
+            raise fault(
+                "BT107",
+                f"the arguments of `@{rule.name}` must have names",
+                Label(argument.span, "which one?"),
+                help=(_EXAMPLES[rule.name],),
             )
         name = argument.name.text
         if name not in rule.arguments:
-            raise FaultError(
-                Diagnostic(
-                    "BT107",
-                    f"`@{rule.name}` has no argument `{name}`",
-                    Label(argument.name.span),
-                    help=did_you_mean(name, rule.arguments),
-                    notes=("arguments: " + ", ".join(rule.arguments),) if rule.arguments else (),
-                )
+            raise fault(
+                "BT107",
+                f"`@{rule.name}` has no argument `{name}`",
+                Label(argument.name.span),
+                help=did_you_mean(name, rule.arguments),
+                notes=("arguments: " + ", ".join(rule.arguments),) if rule.arguments else (),
             )
         if name in by_name:
-            raise FaultError(Diagnostic("BT102", f"`{name}` is given twice", Label(argument.name.span, "again here")))
+            raise fault("BT102", f"`{name}` is given twice", Label(argument.name.span, "again here"))
         by_name[name] = argument.value
     return by_name
 
@@ -153,7 +142,7 @@ def _sample(firing: Firing, annotation: nodes.Annotation) -> Firing:
     modes = [mode for mode in SampleMode if mode.value in arguments]
     if len(modes) != 1:
         message = "`@Sample` needs a rate" if not modes else "`@Sample` has two rates"
-        raise FaultError(Diagnostic("BT103", message, Label(annotation.span), help=(_EXAMPLES["Sample"],)))
+        raise fault("BT103", message, Label(annotation.span), help=(_EXAMPLES["Sample"],))
     (mode,) = modes
     tree = arguments[mode.value]
     if mode is SampleMode.EVERY:
@@ -163,13 +152,11 @@ def _sample(firing: Firing, annotation: nodes.Annotation) -> Firing:
     else:
         value = tree.value if isinstance(tree, nodes.Literal) else None
         if not isinstance(value, int | float) or isinstance(value, bool) or not 1 / _MOST_EVERY < value <= 1:
-            raise FaultError(
-                Diagnostic(
-                    "BT107",
-                    "`rate` of `@Sample` must be a share of all hits, above 0 and at most 1",
-                    Label(tree.span),
-                    help=("at most this number of hits per second:  @Sample(max_rate=50)",),
-                )
+            raise fault(
+                "BT107",
+                "`rate` of `@Sample` must be a share of all hits, above 0 and at most 1",
+                Label(tree.span),
+                help=("at most this number of hits per second:  @Sample(max_rate=50)",),
             )
         number = float(value)
     key = _one_of(arguments.get("key"), "key", ("probe", "thread"))
@@ -180,9 +167,7 @@ def _sample(firing: Firing, annotation: nodes.Annotation) -> Firing:
 def _limit(firing: Firing, annotation: nodes.Annotation) -> Firing:
     arguments = _arguments(annotation)
     if not arguments:
-        raise FaultError(
-            Diagnostic("BT103", "`@Limit` limits nothing", Label(annotation.span), help=(_EXAMPLES["Limit"],))
-        )
+        raise fault("BT103", "`@Limit` limits nothing", Label(annotation.span), help=(_EXAMPLES["Limit"],))
     hits = _integer(arguments["hits"], "hits", 1, _MOST_HITS) if "hits" in arguments else 0
     rate = _per_second(arguments["rate"], "rate") if "rate" in arguments else 0
     lifetime = 0
@@ -190,9 +175,7 @@ def _limit(firing: Firing, annotation: nodes.Annotation) -> Firing:
         tree = arguments["for"]
         literal = tree if isinstance(tree, nodes.Literal) else None
         if literal is None or literal.kind is not nodes.LiteralKind.DURATION or not literal.value:
-            raise FaultError(
-                Diagnostic("BT202", "`for` of `@Limit` must be a time", Label(tree.span), help=("@Limit(for=30s)",))
-            )
+            raise fault("BT202", "`for` of `@Limit` must be a time", Label(tree.span), help=("@Limit(for=30s)",))
         lifetime = int(literal.value)
     return replace(firing, limit=Limit(hits, rate, lifetime))
 
@@ -200,7 +183,7 @@ def _limit(firing: Firing, annotation: nodes.Annotation) -> Firing:
 def _level(firing: Firing, annotation: nodes.Annotation) -> Firing:
     arguments = _arguments(annotation)
     if "level" not in arguments:
-        raise FaultError(Diagnostic("BT103", "`@Level` needs a level", Label(annotation.span), help=("@Level(2)",)))
+        raise fault("BT103", "`@Level` needs a level", Label(annotation.span), help=("@Level(2)",))
     level = _integer(arguments["level"], "level", 0, _MOST_LEVEL)
     return firing if firing.level is None else replace(firing, level=level)
 
@@ -217,17 +200,15 @@ def _integer(tree: nodes.Expression, name: str, least: int, most: int) -> int:
     value = tree.value if isinstance(tree, nodes.Literal) and tree.kind is nodes.LiteralKind.INTEGER else None
     if isinstance(value, int) and least <= value <= most:
         return value
-    raise FaultError(Diagnostic("BT107", f"`{name}` must be a number from {least} to {most}", Label(tree.span)))
+    raise fault("BT107", f"`{name}` must be a number from {least} to {most}", Label(tree.span))
 
 
 def _per_second(tree: nodes.Expression, name: str) -> int:
     """``5`` or ``5/s``."""
     if isinstance(tree, nodes.Binary) and tree.operator.text == "/":
         if not isinstance(tree.right, nodes.Name) or tree.right.text != "s":
-            raise FaultError(
-                Diagnostic(
-                    "BT107", f"`{name}` must be a number of times a second", Label(tree.span), help=(f"{name}=5/s",)
-                )
+            raise fault(
+                "BT107", f"`{name}` must be a number of times a second", Label(tree.span), help=(f"{name}=5/s",)
             )
         tree = tree.left
     return _integer(tree, name, 1, _MOST_RATE)
@@ -241,7 +222,7 @@ def _one_of(tree: nodes.Expression | None, name: str, allowed: tuple[str, ...]) 
         return value
     choices = " or ".join(f'"{choice}"' for choice in allowed)
     help_ = did_you_mean(value, allowed) if isinstance(value, str) else ()
-    raise FaultError(Diagnostic("BT107", f"`{name}` must be {choices}", Label(tree.span), help=help_))
+    raise fault("BT107", f"`{name}` must be {choices}", Label(tree.span), help=help_)
 
 
 def _flag(tree: nodes.Expression | None, name: str) -> bool:
@@ -250,4 +231,4 @@ def _flag(tree: nodes.Expression | None, name: str) -> bool:
     value = tree.value if isinstance(tree, nodes.Literal) else None
     if isinstance(value, bool):
         return value
-    raise FaultError(Diagnostic("BT201", f"`{name}` must be true or false", Label(tree.span)))
+    raise fault("BT201", f"`{name}` must be true or false", Label(tree.span))

@@ -16,8 +16,8 @@ from btpy.lang.builtins import EXITS, ON_TARGET, Function, Place
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import boxed, convert, may_be_number, mistyped, typed_null, widen
-from btpy.lang.check.faults import FaultError, named
-from btpy.lang.check.operators import binary
+from btpy.lang.check.faults import FaultError, fault, named
+from btpy.lang.check.operators import Operand, binary
 from btpy.lang.check.redaction import is_secret
 from btpy.lang.hints import foreign_names
 from btpy.lang.inputs import Ambient, InputKind
@@ -123,9 +123,7 @@ def scoped_value(context: Context, tree: nodes.ScopedVariable) -> Expr:
 def scoped_assign(context: Context, target: nodes.ScopedVariable, tree: nodes.Assign) -> Statement:
     if _is_fact(target):
         help_ = ("a probe can set other values of a flow:  flow.name = …",)
-        raise FaultError(
-            Diagnostic("BT401", f"`flow.{target.name}` is read-only", Label(target.span, "counted by btpy"), help=help_)
-        )
+        raise fault("BT401", f"`flow.{target.name}` is read-only", Label(target.span, "counted by btpy"), help=help_)
     variable = _find(context, target)
     of = _owner(context, target)
     operator = tree.operator.text
@@ -145,7 +143,7 @@ def scoped_assign(context: Context, target: nodes.ScopedVariable, tree: nodes.As
     nothing = typed_tree.Constant(STRING if start == "" else ANY, target.span, start)
     before = typed_tree.Coalesce(STRING if start == "" else ANY, target.span, boxed(old), boxed(nothing))
     number = typed_tree.Convert(variable.type, target.span, before) if is_number(variable.type) else before
-    result = binary(context, operator[:-1], tree.operator, number, value, target, tree.value, tree.span)
+    result = binary(context, operator[:-1], Operand(number, target), Operand(value, tree.value), tree.span)
     return typed_tree.ScopedStore(variable, _stored_as(context, variable, result, tree.value), target.span, of)
 
 
@@ -182,17 +180,15 @@ def _find(context: Context, tree: nodes.ScopedVariable) -> ScopedVariable:
         replacement = foreign_names.OF_THREAD.get(tree.name) if tree.scope is Scope.THREAD else None
         variable_names = [variable.name for variable in context.scoped.values() if variable.scope is tree.scope]
         title = tree.scope.spelled(tree.name)
-        raise FaultError(
-            Diagnostic(
-                "BT101",
-                f"unknown {_KINDS[tree.scope]} `{title}`",
-                Label(tree.span, "never assigned"),
-                help=did_you_mean(title, [tree.scope.spelled(name) for name in variable_names])
-                if replacement is None
-                else (f"for the thread write `{replacement}`",),
-                notes=(f"{_SCOPES[tree.scope]}: " + quote(variable_names),) if variable_names else (),
-                fixes=() if replacement is None else (Fix(tree.span, replacement),),
-            )
+        raise fault(
+            "BT101",
+            f"unknown {_KINDS[tree.scope]} `{title}`",
+            Label(tree.span, "never assigned"),
+            help=did_you_mean(title, [tree.scope.spelled(name) for name in variable_names])
+            if replacement is None
+            else (f"for the thread write `{replacement}`",),
+            notes=(f"{_SCOPES[tree.scope]}: " + quote(variable_names),) if variable_names else (),
+            fixes=() if replacement is None else (Fix(tree.span, replacement),),
         )
     return variable
 
@@ -206,14 +202,10 @@ def flow_change(context: Context, function: Function, call: nodes.Call) -> State
     if function.name in _CHANGING and context.places:
         if context.places == (Place.ENTRY,):
             change = 0 if function.name == "begin_flow" else 1
-            entered = typed_tree.InputValue(INT, call.span, context.input(InputKind.FLOW, change, "I"))
+            entered = context.input_value(INT, call.span, InputKind.FLOW, change)
         elif EXITS.issuperset(context.places):
             context.input(InputKind.FLOW, 2, "I")
     return typed_tree.FlowChange(function.name, of, entered, call.span)
-
-
-def clear_state(context: Context, tree: nodes.Expression) -> Statement:
-    return typed_tree.StateClear(stateful(context, tree))
 
 
 def clear_thread(context: Context, span: Span) -> Statement:
@@ -224,12 +216,10 @@ def clear_thread(context: Context, span: Span) -> Statement:
 def _require_target(context: Context, span: Span, name: str) -> None:
     for place in context.places:
         if place not in ON_TARGET:
-            raise FaultError(
-                Diagnostic(
-                    "BT105",
-                    f"`{name}` does not exist in {place.value}",
-                    Label(span, "known on threads of the traced program"),
-                    (context.location,) if context.location is not None else (),
-                    help=("to keep a value for all threads, use a map:  @name = …",),
-                )
+            raise fault(
+                "BT105",
+                f"`{name}` does not exist in {place.value}",
+                Label(span, "known on threads of the traced program"),
+                (context.location,) if context.location is not None else (),
+                help=("to keep a value for all threads, use a map:  @name = …",),
             )

@@ -13,7 +13,7 @@ from btpy.model.diagnostics import Diagnostic, Label, did_you_mean
 
 def check_sending(checking: Checking) -> None:
     """Reports events that no probe listens to, and circles of events. Probes of other scripts listen, too."""
-    probes, others = [draft.probe for draft in checking.drafts], checking.shared.active
+    probes, others = [draft.probe for draft in checking.drafts], checking.shared.earlier.active
     report = checking.report
     listeners: dict[str, list[Probe]] = {}
     for probe in (*probes, *others):
@@ -54,8 +54,7 @@ def check_sending(checking: Checking) -> None:
 
 def _sent(probe: Probe) -> Iterator[nodes.Literal]:
     for tree in (probe.tree.body, *probe.calls):
-        for node in nodes.walk(tree):
-            if isinstance(node, nodes.Call) and node.function.text == "send" and node.arguments:
-                value = node.arguments[0].value
-                if isinstance(value, nodes.Literal) and isinstance(value.value, str):
-                    yield value
+        for call in nodes.calls(tree, "send"):
+            value = call.arguments[0].value if call.arguments else None
+            if isinstance(value, nodes.Literal) and isinstance(value.value, str):
+                yield value

@@ -8,6 +8,7 @@ from dataclasses import replace
 from btpy.lang.builtins import SETTINGS, SettingRule
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.checking import Checking
+from btpy.lang.check.faults import repeated
 from btpy.lang.check.frameworks import split
 from btpy.lang.link.parameters import constant
 from btpy.lang.syntax import nodes
@@ -41,14 +42,7 @@ def _values(settings: Iterable[nodes.Setting], report: Report) -> dict[str, Sett
                 )
             )
         elif name in settings_of:
-            report(
-                Diagnostic(
-                    "BT102",
-                    f"`{name}` is set twice",
-                    Label(setting.name.span, "again here"),
-                    (Label(settings_of[name][1].name.span, "first here"),),
-                )
-            )
+            report(repeated(f"`{name}` is set twice", setting.name.span, settings_of[name][1].name.span))
         else:
             value = _value(rule, setting.value)
             if value is None:

@@ -9,51 +9,34 @@ variable.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 
 from btpy.dataclass import dataclass
 from btpy.lang.check.attachments import Report
 from btpy.lang.check.faults import named
 from btpy.lang.check.map_declarations import DeclaredMap
 from btpy.lang.check.scoped import scoped_variables, typed
-from btpy.lang.program import Probe, Program, ScopedVariable
+from btpy.lang.program import Program, ScopedVariable
 from btpy.lang.syntax import nodes
 from btpy.model.diagnostics import Diagnostic, Label
-from btpy.model.jfr import JfrEvent
 from btpy.model.maps import Map, map_title
 from btpy.model.scopes import Scope
-from btpy.model.source import Span
-from btpy.model.templates import Template
+from btpy.model.source import Source, Span
 from btpy.model.types import ANY, Type, joined
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The state of the earlier program. ``trees``: the syntax trees of its active probes."""
+    """The earlier program, which is empty for the first script of a session. ``trees``: the syntax trees of its active
+    probes."""
 
-    probes: tuple[Probe, ...] = ()
-    active: tuple[Probe, ...] = ()
-    templates: tuple[Template, ...] = ()
-    maps: tuple[Map, ...] = ()
-    scoped: tuple[ScopedVariable, ...] = ()
-    trees: tuple[nodes.Tree, ...] = ()
-    jfr_events: Mapping[str, JfrEvent] = field(default_factory=dict)
+    earlier: Program
+    trees: tuple[nodes.Tree, ...]
 
     @staticmethod
     def of(earlier: Program | None) -> Shared:
-        if earlier is None:
-            return Shared()
-        active = earlier.active
-        trees = tuple(tree for probe in active for tree in (probe.tree, *probe.calls))
-        return Shared(
-            earlier.probes,
-            active,
-            earlier.templates,
-            earlier.maps,
-            earlier.scoped_variables,
-            trees,
-            earlier.jfr_events,
-        )
+        program = Program(Source("", ""), (), (), ()) if earlier is None else earlier
+        return Shared(program, tuple(tree for probe in program.active for tree in (probe.tree, *probe.calls)))
 
     def maps_with(
         self,
@@ -65,10 +48,10 @@ class Shared:
         """All maps that the script may name, by name. ``new_maps``: the maps that the assignments in all scripts
         define; ``trees``: the probes and functions of the script; ``declared``: the declarations of the script.
         """
-        maps_by_name = {map_.name: map_ for map_ in self.maps}
+        maps_by_name = {map_.name: map_ for map_ in self.earlier.maps}
         live = _maps(self.trees)
         used = _maps(trees) if maps_by_name else {}
-        fresh = len(self.maps)
+        fresh = len(self.earlier.maps)
         for name in new_maps:
             earlier, defined = maps_by_name.get(name), new_maps[name]
             if name in live and earlier is not None:
@@ -109,14 +92,14 @@ class Shared:
 
     def all_maps(self, maps: Mapping[str, Map]) -> tuple[Map, ...]:
         """All maps by id, including those that can no longer be named."""
-        by_id = {map_.id: map_ for map_ in (*self.maps, *maps.values())}
+        by_id = {map_.id: map_ for map_ in (*self.earlier.maps, *maps.values())}
         return tuple(by_id[id_] for id_ in sorted(by_id))
 
     def scoped_with(self, trees: Sequence[nodes.Tree], report: Report) -> dict[str, ScopedVariable]:
         """All variables that the script may name, by key."""
         live = _scoped(self.trees)
-        first = {scope: sum(variable.scope is scope for variable in self.scoped) for scope in Scope}
-        live_variables = {variable.key: variable for variable in self.scoped if variable.key in live}
+        first = {scope: sum(variable.scope is scope for variable in self.earlier.scoped_variables) for scope in Scope}
+        live_variables = {variable.key: variable for variable in self.earlier.scoped_variables if variable.key in live}
         return scoped_variables(trees, live_variables, first, report)
 
     def scoped_typed(
@@ -129,7 +112,7 @@ class Shared:
         """The variables with the types of all values that the script puts into them."""
         live = _scoped(self.trees)
         used = _scoped(trees) if live else {}
-        old_variables = {variable.key: variable for variable in self.scoped}
+        old_variables = {variable.key: variable for variable in self.earlier.scoped_variables}
         typed_variables = typed(variables, samples)
         for key, variable in typed_variables.items():
             earlier = old_variables.get(key)
@@ -148,7 +131,7 @@ class Shared:
 
     def all_scoped(self, variables: Mapping[str, ScopedVariable]) -> tuple[ScopedVariable, ...]:
         """All scoped variables, sorted by scope and index."""
-        all_variables = {(variable.scope.value, variable.index): variable for variable in self.scoped}
+        all_variables = {(variable.scope.value, variable.index): variable for variable in self.earlier.scoped_variables}
         all_variables |= {(variable.scope.value, variable.index): variable for variable in variables.values()}
         return tuple(all_variables[place] for place in sorted(all_variables))
 

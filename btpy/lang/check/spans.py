@@ -9,14 +9,14 @@ from btpy.classfile.descriptors import OBJECT as REFERENCE
 from btpy.lang import builtins, typed_tree
 from btpy.lang.builtins import EXITS, FUNCTIONS, VARIABLES
 from btpy.lang.check.context import Context
-from btpy.lang.check.faults import FaultError
+from btpy.lang.check.faults import fault
 from btpy.lang.check.printing import Record, emitted, kind_of_event, named_values
 from btpy.lang.check.variables import variable_value
 from btpy.lang.inputs import InputKind
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr, Statement
 from btpy.model.attachments import MethodAttachment
-from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.diagnostics import Label
 from btpy.model.points import Point
 from btpy.model.sampling import NO_LIMIT
 from btpy.model.source import Span
@@ -34,7 +34,7 @@ def span(context: Context, call: nodes.Call) -> Statement:
     name = kind_of_event(call, "the name of the span", _EXAMPLE) if is_named else "span"
     record = Record(context)
     place = call.function.span
-    record.value(typed_tree.InputValue(LONG, place, context.input(InputKind.START, 0, "J")), None)
+    record.value(context.input_value(LONG, place, InputKind.START), None)
     opened = context.input(InputKind.SPAN, 0 if _is_certain(context, call) else 1, REFERENCE)
     span_value = typed_tree.InputValue(OBJECT, place, opened)
     for field, value in _values(context, span_value, place):
@@ -49,7 +49,7 @@ def _values(context: Context, begun: Expr, place: Span) -> Iterator[tuple[SpanFi
     yield SpanField.SPAN_ID, typed_tree.BuiltinCall(STRING, place, builtins.SPAN_OWN_ID, (begun,))
     yield SpanField.PARENT_ID, typed_tree.BuiltinCall(STRING, place, builtins.SPAN_PARENT_ID, (begun,))
     yield SpanField.FLAGS, typed_tree.BuiltinCall(LONG, place, builtins.SPAN_FLAGS, (begun,))
-    yield SpanField.DURATION, typed_tree.InputValue(DURATION, place, context.input(InputKind.DURATION, 0, "J"))
+    yield SpanField.DURATION, context.input_value(DURATION, place, InputKind.DURATION)
     if Point.THROW in _ends(context):
         exception = variable_value(context, VARIABLES["exception"], place)
         frames = typed_tree.Constant(INT, place, _FRAMES)
@@ -70,7 +70,7 @@ def _is_certain(context: Context, call: nodes.Call) -> bool:
     if len(_ends(context)) < 2 or probe.sampling is not None or probe.limit != NO_LIMIT:
         return False
     tree = probe.tree
-    if tree.when is not None or any(annotation.name.text == "Outermost" for annotation in tree.annotations):
+    if tree.when is not None or nodes.annotation_of(tree, "Outermost") is not None:
         return False
     for statement in tree.body.statements:
         if isinstance(statement, nodes.ExpressionStatement) and statement.value is call:
@@ -91,12 +91,10 @@ def _check_place(context: Context, call: nodes.Call) -> None:
     places = [place for place in context.places if place not in EXITS]
     if not places or context.shape is not None:
         return
-    raise FaultError(
-        Diagnostic(
-            "BT105",
-            f"`span` does not run at {places[0].value}",
-            Label(call.function.span, "a span is written when the method ends: EXIT, RETURN or THROW"),
-            (context.location,) if context.location is not None else (),
-            help=("change the location:  location=EXIT", f"values from entry:  {_EXAMPLE[:-1]}, first=entry(arg0))"),
-        )
+    raise fault(
+        "BT105",
+        f"`span` does not run at {places[0].value}",
+        Label(call.function.span, "a span is written when the method ends: EXIT, RETURN or THROW"),
+        (context.location,) if context.location is not None else (),
+        help=("change the location:  location=EXIT", f"values from entry:  {_EXAMPLE[:-1]}, first=entry(arg0))"),
     )

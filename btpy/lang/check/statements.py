@@ -11,21 +11,21 @@ from btpy.lang.check.calls import check_place, function_arguments, match_argumen
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import condition, convert, type_of_name
 from btpy.lang.check.events import provide
-from btpy.lang.check.faults import FaultError
+from btpy.lang.check.faults import FaultError, fault
 from btpy.lang.check.functions import has_effect, inline, leave
 from btpy.lang.check.jfr_events import write_event
 from btpy.lang.check.loops import for_statement
 from btpy.lang.check.maps import find_map, map_and_keys, plot, store, table, whole_map
-from btpy.lang.check.operators import binary
+from btpy.lang.check.operators import Operand, binary
 from btpy.lang.check.printing import emit_event, print_format, print_values, speculation
 from btpy.lang.check.redaction import is_secret
-from btpy.lang.check.scoped import clear_state, clear_thread, flow_change, scoped_assign
+from btpy.lang.check.scoped import clear_thread, flow_change, scoped_assign, stateful
 from btpy.lang.check.spans import span
 from btpy.lang.check.static_check import check_static
 from btpy.lang.check.variables import is_known, not_assignable, refuse_shadowing
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr, Statement
-from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.diagnostics import Label
 from btpy.model.templates import Slot, TemplateKind
 from btpy.model.types import ANY, BOOLEAN, INT, STACK, STRING, Kind
 
@@ -60,17 +60,15 @@ def _statement(context: Context, tree: nodes.Statement) -> list[Statement]:
             if context.frame is not None:
                 return leave(context, context.frame, tree)
             if tree.value is not None:
-                raise FaultError(
-                    Diagnostic(
-                        "BT108",
-                        "a probe returns nothing",
-                        Label(tree.value.span, "unexpected"),
-                        help=("`return` alone ends this firing",),
-                    )
+                raise fault(
+                    "BT108",
+                    "a probe returns nothing",
+                    Label(tree.value.span, "unexpected"),
+                    help=("`return` alone ends this firing",),
                 )
             return [typed_tree.Stop()]
         case nodes.For():
-            return [for_statement(context, tree, block)]
+            return [for_statement(context, tree)]
 
 
 def _if(context: Context, tree: nodes.If) -> Statement:
@@ -116,32 +114,28 @@ def _assign(context: Context, tree: nodes.Assign) -> Statement:
                 raise FaultError(problem)
             value = context.value(tree.value)
             if operator != "=":
-                old = typed_tree.LocalValue(local.type, target.span, local.index)
-                value = binary(context, operator[:-1], tree.operator, old, value, target, tree.value, tree.span)
+                old = Operand(typed_tree.LocalValue(local.type, target.span, local.index), target)
+                value = binary(context, operator[:-1], old, Operand(value, tree.value), tree.span)
             value = convert(context, value, local.type, tree.value, f"`{target.text}`", local.span)
             return typed_tree.Let(local.index, value)
         case nodes.TargetVariable():
-            raise FaultError(
-                Diagnostic(
-                    "BT403",
-                    "target variables are read-only",
-                    Label(target.span, "belongs to the traced program"),
-                    help=(f"keep a value of your own:  let {target.name} = …",),
-                )
+            raise fault(
+                "BT403",
+                "target variables are read-only",
+                Label(target.span, "belongs to the traced program"),
+                help=(f"keep a value of your own:  let {target.name} = …",),
             )
         case nodes.Field() | nodes.Index():
-            raise FaultError(
-                Diagnostic(
-                    "BT401",
-                    "the traced program is read-only",
-                    Label(target.span, "cannot be assigned"),
-                    help=(_as_map(context, target),),
-                )
+            raise fault(
+                "BT401",
+                "the traced program is read-only",
+                Label(target.span, "cannot be assigned"),
+                help=(_as_map(context, target),),
             )
         case nodes.ScopedVariable():
             return scoped_assign(context, target, tree)
         case _:
-            raise FaultError(Diagnostic("BT401", "this cannot be assigned", Label(target.span)))
+            raise fault("BT401", "this cannot be assigned", Label(target.span))
 
 
 def _expression_statement(context: Context, value: nodes.Expression) -> list[Statement]:
@@ -155,13 +149,11 @@ def _expression_statement(context: Context, value: nodes.Expression) -> list[Sta
         if function is not None and function.statement:
             return _statement_call(context, function, value)
     context.value(value)
-    raise FaultError(
-        Diagnostic(
-            "BT206",
-            "this statement has no effect",
-            Label(value.span, "its value is not used"),
-            help=(f"print({value.span.text})",) if len(value.span.text) < 40 else (),
-        )
+    raise fault(
+        "BT206",
+        "this statement has no effect",
+        Label(value.span, "its value is not used"),
+        help=(f"print({value.span.text})",) if len(value.span.text) < 40 else (),
     )
 
 
@@ -186,7 +178,7 @@ def _statement_call(context: Context, function: Function, call: nodes.Call) -> l
             (code,) = match_arguments(context, call, "exit", function.synopsis, signatures)[0]
             zero = typed_tree.Constant(INT, call.span, 0)
             value = zero if code is None else convert(context, context.value(code), INT, code, "`code`")
-            template = context.template(call.span, TemplateKind.EXIT, (), "", (), ())
+            template = context.template(call.span, TemplateKind.EXIT)
             return [typed_tree.ExitSession(template, value)]
         case "print_threads" | "print_deadlocks" | "print_properties" | "print_environment":
             return [_print_facts(context, function, call)]
@@ -215,13 +207,11 @@ def _statement_call(context: Context, function: Function, call: nodes.Call) -> l
         case _:  # skip
             match_arguments(context, call, function.name, function.synopsis, (Signature(()),))
             if context.frame is not None and not context.frame.is_statement:
-                raise FaultError(
-                    Diagnostic(
-                        "BT108",
-                        "`skip` cannot end the firing here",
-                        Label(call.span, "this call stands inside an expression"),
-                        help=("return a value, and write `if … { skip() }` in the probe",),
-                    )
+                raise fault(
+                    "BT108",
+                    "`skip` cannot end the firing here",
+                    Label(call.span, "this call stands inside an expression"),
+                    help=("return a value, and write `if … { skip() }` in the probe",),
                 )
             return [typed_tree.Stop()]
 
@@ -231,9 +221,7 @@ def _send(context: Context, function: Function, call: nodes.Call) -> Statement:
     (event,) = match_arguments(context, call, function.name, function.synopsis, signatures)[0]
     if not isinstance(event, nodes.Literal) or not isinstance(event.value, str):
         span = call.span if event is None else event.span
-        raise FaultError(
-            Diagnostic("BT107", "the name of an event must be a constant string", Label(span), help=('send("name")',))
-        )
+        raise fault("BT107", "the name of an event must be a constant string", Label(span), help=('send("name")',))
     return typed_tree.Send(event.value)
 
 
@@ -242,15 +230,17 @@ def _print_facts(context: Context, function: Function, call: nodes.Call) -> Stat
     (argument,) = function_arguments(context, call, function)
     first, second = Slot(0, STRING), Slot(1, STACK if argument.type is INT else STRING)
     parts = (first, " = ", second) if function.redacts else (first, "\n", second)
-    return typed_tree.PrintFacts(
-        function.name, context.template(call.span, TemplateKind.PRINT, parts, "", (), ()), argument
-    )
+    return typed_tree.PrintFacts(function.name, context.template(call.span, TemplateKind.PRINT, parts), argument)
 
 
 def _forget(context: Context, function: Function, call: nodes.Call) -> Statement:
     signatures = function.signatures or (Signature(()),)
     arguments = match_arguments(context, call, function.name, function.synopsis, signatures)[0]
-    return clear_state(context, call.arguments[0].value) if arguments else clear_thread(context, call.span)
+    return (
+        typed_tree.StateClear(stateful(context, call.arguments[0].value))
+        if arguments
+        else clear_thread(context, call.span)
+    )
 
 
 _DUMP = re.compile(r"/(?!.*(?:^|/)\.\.?(?:/|$)).+\.hprof")
@@ -261,14 +251,12 @@ def _heap_dump(context: Context, function: Function, call: nodes.Call) -> Statem
     file, live = function_arguments(context, call, function)
     name = file.value if isinstance(file, typed_tree.Constant) else None
     if not isinstance(name, str) or not _DUMP.fullmatch(name):
-        raise FaultError(
-            Diagnostic(
-                "BT107",
-                "the file of a heap dump must be a constant, absolute path that ends in .hprof",
-                Label(file.span),
-                help=('heap_dump("/tmp/shop.hprof")',),
-                notes=("an existing file is never overwritten",),
-            )
+        raise fault(
+            "BT107",
+            "the file of a heap dump must be a constant, absolute path that ends in .hprof",
+            Label(file.span),
+            help=('heap_dump("/tmp/shop.hprof")',),
+            notes=("an existing file is never overwritten",),
         )
     return typed_tree.HeapDump(name, live)
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from btpy.lang import typed_tree
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import condition
-from btpy.lang.check.faults import FaultError, arity
+from btpy.lang.check.faults import FaultError, arity, fault
 from btpy.lang.syntax import nodes
 from btpy.lang.typed_tree import Expr
-from btpy.model.diagnostics import Diagnostic, Label
+from btpy.model.diagnostics import Label
 
 _SYNOPSIS = "static_check(condition, message)"
 
@@ -44,24 +44,18 @@ def check_static(context: Context, call: nodes.Call) -> None:
         raise FaultError(arity(call, "static_check", _SYNOPSIS, 2, 2))
     test, message = unnamed
     if not isinstance(message, nodes.Literal) or not isinstance(message.value, str):
-        raise FaultError(
-            Diagnostic(
-                "BT201", "the message of `static_check` must be a string", Label(message.span), notes=(_SYNOPSIS,)
-            )
-        )
+        raise fault("BT201", "the message of `static_check` must be a string", Label(message.span), notes=(_SYNOPSIS,))
     try:
         holds = _constant(condition(context, test, "`static_check`"))
     except _NotConstantError as wrong:
-        raise FaultError(
-            Diagnostic(
-                "BT107",
-                "the condition of `static_check` must be constant",
-                Label(wrong.node.span, "not known before the script runs"),
-                help=("parameters and literals can be checked",),
-            )
+        raise fault(
+            "BT107",
+            "the condition of `static_check` must be constant",
+            Label(wrong.node.span, "not known before the script runs"),
+            help=("parameters and literals can be checked",),
         ) from None
     if holds is not True:
-        raise FaultError(Diagnostic("BT408", message.value, Label(test.span, "does not hold")))
+        raise fault("BT408", message.value, Label(test.span, "does not hold"))
 
 
 def _constant(node: Expr) -> int | float | bool | str | None:

@@ -6,7 +6,7 @@ initialises the class, which runs application code at an unexpected moment.
 from __future__ import annotations
 
 from btpy.lang.check.context import Context
-from btpy.lang.check.faults import FaultError
+from btpy.lang.check.faults import FaultError, fault
 from btpy.lang.check.variables import is_known
 from btpy.lang.hints import foreign_names
 from btpy.lang.syntax import nodes
@@ -50,16 +50,14 @@ def refuse_static_call(context: Context, tree: nodes.MethodCall) -> None:
         return
     name = tree.method.text
     arguments = [argument.value.span.text for argument in tree.arguments]
-    raise FaultError(
-        Diagnostic(
-            "BT213",
-            f"`{name}` is a static method of `{owner}`",
-            Label(tree.method.span, "static: a body cannot call it"),
-            help=foreign_names.advice_for_member(owner.rpartition(".")[2], name, *arguments[:1])
-            or foreign_names.advice_for_name(owner.rpartition(".")[2])
-            or (f"its result, when it returns:   {owner}::{name} @return {{ print(retval) }}",),
-            notes=(_WHY,),
-        )
+    raise fault(
+        "BT213",
+        f"`{name}` is a static method of `{owner}`",
+        Label(tree.method.span, "static: a body cannot call it"),
+        help=foreign_names.advice_for_member(owner.rpartition(".")[2], name, *arguments[:1])
+        or foreign_names.advice_for_name(owner.rpartition(".")[2])
+        or (f"its result, when it returns:   {owner}::{name} @return {{ print(retval) }}",),
+        notes=(_WHY,),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from btpy.lang import typed_tree
@@ -21,7 +22,7 @@ from btpy.lang.builtins import (
 )
 from btpy.lang.check.context import Context
 from btpy.lang.check.conversions import type_of_name, widen
-from btpy.lang.check.faults import FaultError, counted
+from btpy.lang.check.faults import FaultError, counted, fault
 from btpy.lang.check.redaction import is_secret_argument
 from btpy.lang.hints import foreign_names
 from btpy.lang.inputs import Ambient, InputKind
@@ -71,14 +72,12 @@ def refuse_shadowing(context: Context, name: nodes.Identifier) -> None:
     if local is None and formal is None and text not in VARIABLES and not _ARGUMENT.fullmatch(text):
         return
     first = local.span if local is not None else formal.span if formal is not None else None
-    raise FaultError(
-        Diagnostic(
-            "BT102",
-            f"`{text}` is already defined",
-            Label(name.span, "the second definition" if first else "a built-in name"),
-            (Label(first, "the first"),) if first else (),
-            help=("choose another name",),
-        )
+    raise fault(
+        "BT102",
+        f"`{text}` is already defined",
+        Label(name.span, "the second definition" if first else "a built-in name"),
+        (Label(first, "the first"),) if first else (),
+        help=("choose another name",),
     )
 
 
@@ -148,13 +147,11 @@ def resolve(context: Context, tree: nodes.Name) -> Expr:
     local = context.find_local(name)
     if local is not None:
         if context.in_entry and not local.in_entry:
-            raise FaultError(
-                Diagnostic(
-                    "BT105",
-                    f"`{name}` does not exist at entry",
-                    Label(span, "a variable of the body"),
-                    (Label(local.span, "defined here"),),
-                )
+            raise fault(
+                "BT105",
+                f"`{name}` does not exist at entry",
+                Label(span, "a variable of the body"),
+                (Label(local.span, "defined here"),),
             )
         return typed_tree.LocalValue(local.type, span, local.index)
     for index, formal in enumerate(context.probe.formals or ()):
@@ -187,35 +184,35 @@ def variable_value(context: Context, variable: Variable, span: Span) -> Expr:
             if shape is not None and shape.static:
                 return typed_tree.Constant(OBJECT, span, None)
             self_type = shape.self_type if shape is not None else OBJECT
-            return typed_tree.InputValue(self_type, span, context.input(InputKind.SELF, 0, _OBJECT))
+            return context.input_value(self_type, span, InputKind.SELF)
         case "retval":
             return _retval(context, span)
         case "exception":
             if shape is not None and shape.point not in _WITH_EXCEPTION and context.places != (Place.UNCAUGHT,):
                 return typed_tree.Constant(OBJECT, span, None)
-            return typed_tree.InputValue(OBJECT, span, context.input(InputKind.EXCEPTION, 0, _OBJECT))
+            return context.input_value(OBJECT, span, InputKind.EXCEPTION)
         case "duration":
-            return typed_tree.InputValue(DURATION, span, context.input(InputKind.DURATION, 0, "J"))
+            return context.input_value(DURATION, span, InputKind.DURATION)
         case "depth":
-            return typed_tree.InputValue(INT, span, context.input(InputKind.DEPTH, 0, "I"))
+            return context.input_value(INT, span, InputKind.DEPTH)
         case "indent":
-            depth = typed_tree.InputValue(INT, span, context.input(InputKind.DEPTH, 0, "I"))
+            depth = context.input_value(INT, span, InputKind.DEPTH)
             return typed_tree.BuiltinCall(STRING, span, INDENT, (depth,))
         case "self_time":
-            duration = typed_tree.InputValue(DURATION, span, context.input(InputKind.DURATION, 0, "J"))
-            nested = typed_tree.InputValue(LONG, span, context.input(InputKind.NESTED, 0, "J"))
+            duration = context.input_value(DURATION, span, InputKind.DURATION)
+            nested = context.input_value(LONG, span, InputKind.NESTED)
             return typed_tree.BuiltinCall(DURATION, span, SELF_TIME, (duration, nested))
         case "target" | "lock":
             type_ = OBJECT if shape is None else _offered(context, variable.name).target
             if type_ is None:
                 return typed_tree.Constant(OBJECT, span, None)
-            return typed_tree.InputValue(type_, span, context.input(InputKind.TARGET, 0, _OBJECT))
+            return context.input_value(type_, span, InputKind.TARGET)
         case "oldval":
             return _operand(context, InputKind.OLD_VALUE, variable.name, span)
         case "newval":
             return _operand(context, InputKind.NEW_VALUE, variable.name, span)
         case "index":
-            return typed_tree.InputValue(INT, span, context.input(InputKind.INDEX, 0, "I"))
+            return context.input_value(INT, span, InputKind.INDEX)
         case "length":
             return _length(context, 0, span)
         case "size":
@@ -251,30 +248,28 @@ def fact(context: Context, name: str, span: Span) -> Expr | None:
     facts = FACTS.get(context.places[0], ()) if context.places else ()  # a function that nothing calls has no place
     for index, event_fact in enumerate(facts):
         if event_fact.name == name:
-            return typed_tree.InputValue(event_fact.type, span, context.input(InputKind.FACT, index, _OBJECT))
+            return context.input_value(event_fact.type, span, InputKind.FACT, index, _OBJECT)
     return None
 
 
 def _retval(context: Context, span: Span) -> Expr:
     shape = context.shape
     if shape is None:
-        return typed_tree.InputValue(ANY, span, context.input(InputKind.RETVAL, 0, _OBJECT))
+        return context.input_value(ANY, span, InputKind.RETVAL)
     returns, descriptor = shape.returns, shape.return_descriptor
     if shape.operation is not None:
         returns, descriptor = shape.operation.value or VOID, shape.operation.value_descriptor
     if returns.kind is Kind.VOID:
         prefix = "called " if shape.operation is not None else ""
-        raise FaultError(
-            Diagnostic(
-                "BT205",
-                f"`retval` does not exist: the {prefix}method returns nothing",
-                Label(span, "of a void method"),
-                help=(f'match only {prefix}methods that return something:  type="int (..)"',),
-            )
+        raise fault(
+            "BT205",
+            f"`retval` does not exist: the {prefix}method returns nothing",
+            Label(span, "of a void method"),
+            help=(f'match only {prefix}methods that return something:  type="int (..)"',),
         )
     if shape.point in _THROWS:
         return typed_tree.Constant(returns if returns.is_reference else ANY, span, None)
-    return typed_tree.InputValue(returns, span, context.input(InputKind.RETVAL, 0, descriptor))
+    return context.input_value(returns, span, InputKind.RETVAL, 0, descriptor)
 
 
 def _offered(context: Context, name: str) -> OperationShape:
@@ -287,36 +282,32 @@ def _offered(context: Context, name: str) -> OperationShape:
 def _operand(context: Context, kind: InputKind, name: str, span: Span) -> Expr:
     """``oldval`` and ``newval``."""
     if context.shape is None:
-        return typed_tree.InputValue(ANY, span, context.input(kind, 0, _OBJECT))
+        return context.input_value(ANY, span, kind)
     operation = _offered(context, name)
-    return typed_tree.InputValue(operation.value or ANY, span, context.input(kind, 0, operation.value_descriptor))
+    return context.input_value(operation.value or ANY, span, kind, 0, operation.value_descriptor)
 
 
 def call_argument_value(context: Context, index: int, span: Span) -> Expr:
     if context.shape is None:
-        return typed_tree.InputValue(ANY, span, context.input(InputKind.TARGET_ARG, index, _OBJECT))
+        return context.input_value(ANY, span, InputKind.TARGET_ARG, index)
     operation = _offered(context, "targs")
     count = len(operation.arguments)
     if index >= count:
-        raise FaultError(
-            Diagnostic(
-                "BT112",
-                f"the called method has no argument {index}",
-                Label(span),
-                notes=("it has no parameters",)
-                if count == 0
-                else (f"it has {counted(count, 'parameter')}: targs[0] … targs[{count - 1}]",),
-            )
+        raise fault(
+            "BT112",
+            f"the called method has no argument {index}",
+            Label(span),
+            notes=("it has no parameters",)
+            if count == 0
+            else (f"it has {counted(count, 'parameter')}: targs[0] … targs[{count - 1}]",),
         )
-    return typed_tree.InputValue(
-        operation.arguments[index],
-        span,
-        context.input(InputKind.TARGET_ARG, index, operation.argument_descriptors[index]),
+    return context.input_value(
+        operation.arguments[index], span, InputKind.TARGET_ARG, index, operation.argument_descriptors[index]
     )
 
 
 def _length(context: Context, dimension: int, span: Span) -> Expr:
-    return typed_tree.InputValue(INT, span, context.input(InputKind.LENGTH, dimension, "I"))
+    return context.input_value(INT, span, InputKind.LENGTH, dimension)
 
 
 def _size(context: Context, span: Span) -> Expr:
@@ -353,9 +344,7 @@ def _size(context: Context, span: Span) -> Expr:
 def _frame_variable(context: Context, index: int, span: Span) -> Expr:
     assert context.shape is not None
     variable = context.shape.variables[index]
-    return typed_tree.InputValue(
-        variable.type, span, context.input(InputKind.FRAME_VARIABLE, index, variable.descriptor)
-    )
+    return context.input_value(variable.type, span, InputKind.FRAME_VARIABLE, index, variable.descriptor)
 
 
 def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
@@ -367,16 +356,8 @@ def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
     if context.shape is None:
         formals = context.probe.formals
         if formals is not None and not context.probe.open_formals and FRAME_PLACES.isdisjoint(context.places):
-            raise FaultError(
-                Diagnostic(
-                    "BT112",
-                    f"the traced method has no parameter `{name}`",
-                    Label(span),
-                    help=did_you_mean(f"${name}", [f"${formal.name}" for formal in formals]),
-                    notes=("parameters: " + (quote(f"${formal.name}" for formal in formals) or "none"),),
-                )
-            )
-        return typed_tree.InputValue(ANY, span, context.input(InputKind.ARG, 0, _OBJECT))
+            raise _no_parameter(name, span, [formal.name for formal in formals])
+        return context.input_value(ANY, span, InputKind.ARG)
     if context.shape.point in FRAME_POINTS and not context.in_entry:
         return _live_variable(context, context.shape, tree)
     names = context.shape.names
@@ -385,26 +366,26 @@ def target_variable(context: Context, tree: nodes.TargetVariable) -> Expr:
     parameters = [name for name in names if name is not None]
     if not parameters and names:
         numbered = ", ".join(f"{parameter} p{at}" for at, parameter in enumerate(context.shape.parameters))
-        raise FaultError(
-            Diagnostic(
-                "BT112",
-                f"the parameters of the traced method have no names, so `${name}` is unknown",
-                Label(span),
-                help=(
-                    "use arg0, arg1, …",
-                    f"or name them:  probe name({numbered})",
-                ),
-                notes=("the class was compiled without -g and without -parameters",),
-            )
-        )
-    raise FaultError(
-        Diagnostic(
+        raise fault(
             "BT112",
-            f"the traced method has no parameter `{name}`",
+            f"the parameters of the traced method have no names, so `${name}` is unknown",
             Label(span),
-            help=did_you_mean(f"${name}", [f"${parameter}" for parameter in parameters]),
-            notes=("parameters: " + (quote(f"${parameter}" for parameter in parameters) or "none"),),
+            help=(
+                "use arg0, arg1, …",
+                f"or name them:  probe name({numbered})",
+            ),
+            notes=("the class was compiled without -g and without -parameters",),
         )
+    raise _no_parameter(name, span, parameters)
+
+
+def _no_parameter(name: str, span: Span, parameters: Sequence[str]) -> FaultError:
+    return fault(
+        "BT112",
+        f"the traced method has no parameter `{name}`",
+        Label(span),
+        help=did_you_mean(f"${name}", [f"${parameter}" for parameter in parameters]),
+        notes=("parameters: " + (quote(f"${parameter}" for parameter in parameters) or "none"),),
     )
 
 
@@ -425,14 +406,12 @@ def _live_variable(context: Context, shape: Shape, tree: nodes.TargetVariable) -
         notes: tuple[str, ...] = ("variables: " + quote(f"${variable}" for variable in names),)
     else:
         notes = ("the class was compiled without -g: its variables have no names",)
-    raise FaultError(
-        Diagnostic(
-            "BT112",
-            f"the traced method has no variable `{name}`",
-            Label(span),
-            help=did_you_mean(f"${name}", [f"${variable}" for variable in names]),
-            notes=notes,
-        )
+    raise fault(
+        "BT112",
+        f"the traced method has no variable `{name}`",
+        Label(span),
+        help=did_you_mean(f"${name}", [f"${variable}" for variable in names]),
+        notes=notes,
     )
 
 
@@ -443,12 +422,10 @@ def argument_value(context: Context, index: int, span: Span) -> Expr:
         if formals is not None and index >= len(formals) and not context.probe.open_formals:
             raise FaultError(_no_argument(index, span, len(formals)))
         declared_type = _declared(context, index)
-        return typed_tree.InputValue(declared_type, span, context.input(InputKind.ARG, index, _OBJECT))
+        return context.input_value(declared_type, span, InputKind.ARG, index, _OBJECT)
     if index >= len(shape.parameters):
         raise FaultError(_no_argument(index, span, len(shape.parameters)))
-    return typed_tree.InputValue(
-        shape.parameters[index], span, context.input(InputKind.ARG, index, shape.descriptors[index])
-    )
+    return context.input_value(shape.parameters[index], span, InputKind.ARG, index, shape.descriptors[index])
 
 
 def _declared(context: Context, index: int) -> Type:

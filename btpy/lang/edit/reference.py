@@ -33,19 +33,10 @@ def entries() -> dict[str, list[Entry]]:
     """The words, by table."""
     return {
         "annotations": [
-            Entry(
-                rule.name,
-                f"@{rule.name}({', '.join(rule.arguments)})" if rule.arguments else f"@{rule.name}",
-                rule.doc,
-            )
-            for rule in builtins.ANNOTATIONS.values()
+            Entry(rule.name, _form(f"@{rule.name}", rule.arguments), rule.doc) for rule in builtins.ANNOTATIONS.values()
         ],
         "locations": [
-            Entry(
-                location.name,
-                f"{location.name}({', '.join(location.arguments)})" if location.arguments else location.name,
-                _where(location),
-            )
+            Entry(location.name, _form(location.name, location.arguments), _where(location))
             for location in builtins.LOCATIONS.values()
         ],
         "variables": [
@@ -72,6 +63,10 @@ def entries() -> dict[str, list[Entry]]:
             for setting in builtins.SETTINGS.values()
         ],
     }
+
+
+def _form(word: str, arguments: tuple[str, ...]) -> str:
+    return f"{word}({', '.join(arguments)})" if arguments else word
 
 
 def example(table: str, word: str) -> str:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from btpy.lang.hints.failure import Failure, rewritten
+from btpy.lang.hints.failure import Failure, advised, rewritten
 from btpy.model.diagnostics import Diagnostic, Fix, Label
-from btpy.model.source import Span
 
 _BTRACE_STATE = re.compile(
     r"@(TLS|Export|Property)\b(?:\s*\([^()]*\))?\s*(?:(?:public|private|static|final|volatile)\s+)*"
@@ -29,11 +28,8 @@ def btrace_state(failure: Failure) -> Diagnostic | None:
         "the values of the map are printed at the end, and where a script calls print(@name)",
     )
     advice = (f"write thread.{name} where it is used; the variable exists from its first assignment on",)
-    return Diagnostic(
-        "BT011",
-        f"`@{kind}` is BTrace's form",
-        Label(Span(failure.source, *field.span())),
-        help=advice if kind == "TLS" else shared,
+    return advised(
+        "BT011", f"`@{kind}` is BTrace's form", failure.between(*field.span()), *(advice if kind == "TLS" else shared)
     )
 
 
@@ -53,12 +49,12 @@ def typed_variable(failure: Failure) -> Diagnostic | None:
     start = failure.source.text.rindex(failure.statement, failure.start, failure.at)
     annotated = _ANNOTATED.match(failure.source.text, start)
     if annotated is not None and annotated.start(2) == failure.at:
-        place = Span(failure.source, start, annotated.end())
+        place = failure.between(start, annotated.end())
         return rewritten("BT016", "a variable must be declared by `let`", place, f"let {annotated[1]}")
     match = _DECLARATION.match(failure.source.text, start)
     if match is None or failure.source.text.index("=", match.end()) < failure.at:
         return None
-    place = Span(failure.source, start, match.end())
+    place = failure.between(start, match.end())
     replacement = f"let {match[1]}"
     constructor = re.match(r"\s*=\s*new\s+\w*(Map|List|Set|Adder|Integer|Long)\b", failure.source.text[match.end() :])
     problem = rewritten("BT016", "a variable must be declared by `let`", place, replacement)
@@ -96,11 +92,11 @@ def declared_for_a_thread(failure: Failure) -> Diagnostic | None:
     if failure.before or match is None:
         return None
     replacement = f"thread.{match[2]} = …" if match[1] == "self" else f"let {match[2]} = …"
-    return Diagnostic(
+    return advised(
         "BT016",
         f"`{match[1]}` declares nothing here",
-        Label(failure.ahead(match.end() - 1)),
-        help=(f"leave the declaration out, and write {replacement}  in the body",),
+        failure.ahead(match.end() - 1),
+        f"leave the declaration out, and write {replacement}  in the body",
     )
 
 
@@ -121,12 +117,7 @@ def item_of_others(failure: Failure) -> Diagnostic | None:
     word = re.match(r"([a-z]+)(?=\s+[\w\"<+@/])", failure.rest)
     if failure.before or word is None or word[1] not in _ITEMS_OF_OTHERS:
         return None
-    return Diagnostic(
-        "BT016",
-        f"there is no `{word[1]}` here",
-        Label(failure.ahead(word.end())),
-        help=(_ITEMS_OF_OTHERS[word[1]],),
-    )
+    return advised("BT016", f"there is no `{word[1]}` here", failure.ahead(word.end()), _ITEMS_OF_OTHERS[word[1]])
 
 
 def function(failure: Failure) -> Diagnostic | None:
@@ -135,14 +126,12 @@ def function(failure: Failure) -> Diagnostic | None:
         return None
     if word[3] is not None:
         return _shared_variable(failure)
-    return Diagnostic(
+    return advised(
         "BT016",
         f"`{word[1]}` declares nothing here",
-        Label(failure.ahead(len(word[1]))),
-        help=(
-            f"a function is:  fn {word[2]}(int n): int = n + 1;",
-            "a probe is:  com.acme.Foo::bar @return { print(retval) }",
-        ),
+        failure.ahead(len(word[1])),
+        f"a function is:  fn {word[2]}(int n): int = n + 1;",
+        "a probe is:  com.acme.Foo::bar @return { print(retval) }",
     )
 
 
@@ -174,7 +163,7 @@ def import_from(failure: Failure) -> Diagnostic | None:
     if source is None:
         return None
     start = failure.source.text.index("from", failure.start)
-    place = Span(failure.source, start, start + source.end())
+    place = failure.between(start, start + source.end())
     return rewritten("BT016", "this is Python's form", place, f"import {source[1]}.{source[2]}")
 
 
@@ -182,9 +171,6 @@ def config_with_equals(failure: Failure) -> Diagnostic | None:
     """``config = { … }``"""
     if not re.match(r"config$", failure.before) or not failure.rest.startswith("="):
         return None
-    return Diagnostic(
-        "BT016",
-        "settings have no `=` before their braces",
-        Label(failure.ahead(1)),
-        help=("write config { max_map_keys = 8192; }",),
+    return advised(
+        "BT016", "settings have no `=` before their braces", failure.ahead(1), "write config { max_map_keys = 8192; }"
     )

@@ -43,6 +43,9 @@ class Failure:
         end = self.behind(0).end
         return Span(self.source, end, end + 1)
 
+    def between(self, start: int, end: int) -> Span:
+        return Span(self.source, start, end)
+
     def ahead(self, length: int) -> Span:
         """The next characters."""
         return Span(self.source, self.at, self.at + length)
@@ -51,6 +54,11 @@ class Failure:
         """The last ``length`` characters before the place, without the blanks directly before it."""
         end = len(self.source.text[: self.at].rstrip())
         return Span(self.source, end - length, end)
+
+
+def advised(code: str, message: str, place: Span, *help: str) -> Diagnostic:
+    """The diagnostic for a text that the user must rewrite by hand."""
+    return Diagnostic(code, message, Label(place), help=help)
 
 
 def rewritten(code: str, message: str, place: Span, replacement: str, notes: tuple[str, ...] = ()) -> Diagnostic:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from btpy.lang.builtins import ANNOTATIONS
-from btpy.lang.hints.failure import Failure, rewritten
+from btpy.lang.hints.failure import Failure, advised, rewritten
 from btpy.lang.hints.foreign_names import advice_for_annotation
 from btpy.lang.hints.other_tools import VARIABLES_OF_BTRACE, head_of_probe, location_of_btrace
 from btpy.lang.syntax.nodes import location_of_point
@@ -55,11 +55,11 @@ def btrace_parameter(failure: Failure) -> Diagnostic | None:
             "BT001", "a location behind a point must be in lower case", failure.ahead(match.end()), replacement
         )
     name = VARIABLES_OF_BTRACE[match.group()]
-    return Diagnostic(
+    return advised(
         "BT011",
         f"`{match.group()}` is BTrace's form",
-        Label(failure.ahead(match.end())),
-        help=(f"leave the parameter out and use `{name}` in the body",),
+        failure.ahead(match.end()),
+        f"leave the parameter out and use `{name}` in the body",
     )
 
 
@@ -69,25 +69,23 @@ def btrace_class(failure: Failure) -> Diagnostic | None:
         return None
     if not re.match(r"(public|static|class|import|void|\.?\*)", failure.rest) and "@BTrace" not in head:
         return None
-    return Diagnostic(
+    return advised(
         "BT011",
         "this is BTrace's form: a Java class",
-        Label(failure.span),
-        help=(
-            'a script is a list of probes:  @OnMethod(class="…", method="…", location=RETURN) { … }',
-            "a static method with parameters becomes a probe head:  probe name(String arg, int n)",
-        ),
+        failure.span,
+        'a script is a list of probes:  @OnMethod(class="…", method="…", location=RETURN) { … }',
+        "a static method with parameters becomes a probe head:  probe name(String arg, int n)",
     )
 
 
 def btrace_method(failure: Failure) -> Diagnostic | None:
     if not re.match(r"(public|private|static|void)\b", failure.rest) or not failure.before.endswith(")"):
         return None
-    return Diagnostic(
+    return advised(
         "BT011",
         "this is BTrace's form: a Java method",
-        Label(failure.span),
-        help=("the body follows the annotation:  @OnMethod(…) { … }",),
+        failure.span,
+        "the body follows the annotation:  @OnMethod(…) { … }",
     )
 
 
@@ -114,20 +112,20 @@ def annotations_at_point(failure: Failure) -> Diagnostic | None:
     matches = list(re.finditer(rf"@([A-Z]\w*){_ARGUMENTS}", annotations))
     for annotation in matches:
         if annotation[1] not in ANNOTATIONS:
-            return Diagnostic(
+            return advised(
                 "BT106",
                 f"unknown annotation `@{annotation[1]}`",
-                Label(Span(failure.source, start + annotation.start(), start + annotation.end(1))),
-                help=advice_for_annotation(annotation[1]) or ("leave it out",),
+                failure.between(start + annotation.start(), start + annotation.end(1)),
+                *(advice_for_annotation(annotation[1]) or ("leave it out",)),
             )
     others = [annotation[0] for annotation in matches if not ANNOTATIONS[annotation[1]].attaches]
     placed = f", location={location_of_point(location)}" if location else ""
     head = f'@OnMethod(class="{owner}", method="{method}"{placed})'
-    return Diagnostic(
+    return advised(
         "BT001",
         "a probe with annotations does not have the form Class::method",
-        Label(failure.span),
-        help=(f"write {' '.join((head, *others))} {{ … }}",),
+        failure.span,
+        f"write {' '.join((head, *others))} {{ … }}",
     )
 
 
@@ -137,11 +135,11 @@ def annotation_as_value(failure: Failure) -> Diagnostic | None:
     argument = re.search(r"(\w+)\s*=$", failure.before)
     if match is None or match[1] not in ANNOTATIONS or argument is None:
         return None
-    return Diagnostic(
+    return advised(
         "BT001",
         f"an annotation cannot stand here: `{match[0]}`",
-        Label(failure.ahead(match.end())),
-        help=(f"annotations stand one after the other:  @OnMethod(…) {match[0]}(…) {{ … }}",),
+        failure.ahead(match.end()),
+        f"annotations stand one after the other:  @OnMethod(…) {match[0]}(…) {{ … }}",
     )
 
 
@@ -160,15 +158,13 @@ def probe_of_another_tool(failure: Failure) -> Diagnostic | None:
     if head is None:
         return None
     tool, (start, end), replacement = head
-    return Diagnostic(
+    return advised(
         "BT014",
         f"this is {tool}'s form of a probe",
-        Label(Span(failure.source, start, end)),
-        help=(
-            f"write {replacement}"
-            if replacement and "(a Java method)" not in replacement
-            else f"btpy traces Java methods:  {replacement.partition('    ')[0] or 'com.acme.Foo::bar @entry { … }'}",
-        ),
+        failure.between(start, end),
+        f"write {replacement}"
+        if replacement and "(a Java method)" not in replacement
+        else f"btpy traces Java methods:  {replacement.partition('    ')[0] or 'com.acme.Foo::bar @entry { … }'}",
     )
 
 
@@ -198,11 +194,11 @@ def probe_inside(failure: Failure) -> Diagnostic | None:
     if point is None or "{" not in failure.before or not failure.rest.startswith(":"):
         return None
     start = failure.source.text.rindex(failure.statement, failure.start, failure.at)
-    return Diagnostic(
+    return advised(
         "BT001",
         "a probe cannot stand inside another",
-        Label(Span(failure.source, start, start + point.end())),
-        help=("a probe passes values to another through a map or a thread variable:  thread.name = …",),
+        failure.between(start, start + point.end()),
+        "a probe passes values to another through a map or a thread variable:  thread.name = …",
     )
 
 
@@ -218,16 +214,16 @@ def formal(failure: Failure) -> Diagnostic | None:
     start = failure.source.text.rindex(name[1], failure.start, failure.at)
     colon = _FORMAL_WITH_COLON.match(failure.rest)
     if colon is not None:
-        place = Span(failure.source, start, failure.at + colon.end())
+        place = failure.between(start, failure.at + colon.end())
         replacement = f"{colon[1]} {name[1]}"
         return rewritten("BT016", "the type must stand before the name", place, replacement)
     if failure.rest[:1] not in (",", ")"):
         return None
-    return Diagnostic(
+    return advised(
         "BT001",
         f"`{name[1]}` has no type",
-        Label(Span(failure.source, start, start + len(name[1]))),
-        help=(f"write its type before it:  String {name[1]}, int {name[1]}, com.acme.Order {name[1]}",),
+        failure.between(start, start + len(name[1])),
+        f"write its type before it:  String {name[1]}, int {name[1]}, com.acme.Order {name[1]}",
     )
 
 
@@ -288,11 +284,11 @@ def throws(failure: Failure) -> Diagnostic | None:
     clause = re.match(r"throws\s+([\w.$, ]*[\w$])", failure.rest)
     if clause is None or "::" not in failure.before:
         return None
-    return Diagnostic(
+    return advised(
         "BT016",
         "a probe point cannot have `throws`",
-        Label(failure.ahead(clause.end())),
-        help=(f"where such an exception leaves the method:  … @throw({clause[1].split(',')[0]}) {{ … }}",),
+        failure.ahead(clause.end()),
+        f"where such an exception leaves the method:  … @throw({clause[1].split(',')[0]}) {{ … }}",
     )
 
 
@@ -309,7 +305,7 @@ def clauses_of_byteman(failure: Failure) -> Diagnostic | None:
     subtypes = "+" if clauses[1] == "INTERFACE" or clauses[2] else ""
     location = _LOCATION_WORDS[clauses[6] or "ENTRY"]
     start = clauses.start(1)
-    place = Span(failure.source, start, clauses.end())
+    place = failure.between(start, clauses.end())
     replacement = f"{subtypes}{clauses[3]}::{clauses[4]} {location}"
     return rewritten("BT016", "these are Byteman's clauses", place, replacement)
 
@@ -327,11 +323,11 @@ def modifiers(failure: Failure) -> Diagnostic | None:
         failure.start + len(failure.source.text[failure.start :]) - len(failure.source.text[failure.start :].lstrip())
     )
     owner, name = re.split(r"::|#", method[2]) if re.search("::|#", method[2]) else method[2].rsplit(".", 1)
-    return Diagnostic(
+    return advised(
         "BT016",
         "a probe point cannot have modifiers or a return type",
-        Label(Span(failure.source, start, start + len(method[1].rstrip()))),
-        help=(f"write {owner}::{name} @entry {{ … }}",),
+        failure.between(start, start + len(method[1].rstrip())),
+        f"write {owner}::{name} @entry {{ … }}",
     )
 
 
@@ -361,11 +357,11 @@ def head_of_java(failure: Failure) -> Diagnostic | None:
     name = re.match(r"[A-Za-z_]\w*", failure.rest)
     if final is not None and name is not None:
         start = failure.behind(len(final[0])).start
-        return Diagnostic(
+        return advised(
             "BT016",
             f"`{final[1]}` is not part of a type here",
-            Label(Span(failure.source, start, start + len(final[1]))),
-            help=(f"write {final[2]} {name[0]}",),
+            failure.between(start, start + len(final[1])),
+            f"write {final[2]} {name[0]}",
         )
     type_ = re.search(r"([\w.$]+)$", failure.before.rstrip("."))
     if type_ is not None and re.match(r"\.{2,3}\s*[A-Za-z_]", failure.rest):
@@ -387,11 +383,11 @@ def parameters_of_annotation(failure: Failure) -> Diagnostic | None:
     if head is None or re.match(r"[A-Za-z_]\w*\s*[,)]", failure.rest) is None:
         return None
     names = "error.kind, error.message, error.line" if head[1] == "OnError" else "variables of the language"
-    return Diagnostic(
+    return advised(
         "BT011",
         f"`@{head[1]}` cannot have parameters",
-        Label(failure.span),
-        help=(f"write @{head[1]} {{ … }}; the body sees {names}",),
+        failure.span,
+        f"write @{head[1]} {{ … }}; the body sees {names}",
     )
 
 
@@ -431,7 +427,7 @@ def _flag(place: Span, letter: str, number: str) -> Diagnostic:
         "f": "when the method ends:  com.acme.Foo::bar @exit { … }",
         "s": "when the method returns:  com.acme.Foo::bar @return { … }",
     }.get(letter, "write flags on the command line, after the script:  btpy PID FILE.bt --for 30s")
-    return Diagnostic("BT016", "a script cannot contain flags", Label(place), help=(replacement,))
+    return advised("BT016", "a script cannot contain flags", place, replacement)
 
 
 _LOCATION_WORDS = {
@@ -467,11 +463,11 @@ def location_word(failure: Failure) -> Diagnostic | None:
     if bound is not None:
         place = failure.ahead(bound.end())
         value = re.sub(r"^\$(\d)$", lambda digit: f"arg{max(int(digit[1]) - 1, 0)}", bound[2] or "arg0")
-        return Diagnostic(
+        return advised(
             "BT016",
             "`BIND` is Byteman's form",
-            Label(place),
-            help=(f"declare the variable in the body:  {{ let {bound[1]} = {value}; … }}",),
+            place,
+            f"declare the variable in the body:  {{ let {bound[1]} = {value}; … }}",
         )
     flag = re.match(r"-([a-zA-Z])\b(?:\s+(\d+))?", failure.rest)
     if flag is not None:
@@ -503,11 +499,11 @@ def decorator(failure: Failure) -> Diagnostic | None:
     names = re.findall(r'"([\w.$*]+)"', decorator[1] or "")
     owner, method = (*names, "com.acme.Foo", "bar")[:2] if len(names) != 1 else (names[0], "bar")
     name = re.match(r"@[\w.]+", failure.rest)
-    return Diagnostic(
+    return advised(
         "BT001",
         "a probe must begin with one of the annotations of btpy",
-        Label(failure.ahead(name.end() if name else 1)),
-        help=(f'write @OnMethod(class="{owner}", method="{method}") {{ … }}',),
+        failure.ahead(name.end() if name else 1),
+        f'write @OnMethod(class="{owner}", method="{method}") {{ … }}',
     )
 
 
@@ -517,15 +513,15 @@ def probe_without_annotation(failure: Failure) -> Diagnostic | None:
         return None
     point = re.match(r"probe\s+([^\s{}]+::[^\s{}]+)", failure.rest)
     if point is not None:
-        return Diagnostic(
+        return advised(
             "BT016",
             "a probe point must stand without `probe`",
-            Label(failure.ahead(len("probe"))),
-            help=(f"write {point[1]} {{ … }}; a name follows it:  {point[1]} as name {{ … }}",),
+            failure.ahead(len("probe")),
+            f"write {point[1]} {{ … }}; a name follows it:  {point[1]} as name {{ … }}",
         )
-    return Diagnostic(
+    return advised(
         "BT111",
         "this probe does not say where it attaches",
-        Label(failure.ahead(len("probe"))),
-        help=('write @OnMethod(class="…", method="…") before it',),
+        failure.ahead(len("probe")),
+        'write @OnMethod(class="…", method="…") before it',
     )

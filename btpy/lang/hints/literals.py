@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from btpy.lang.hints.failure import Failure, rewritten
+from btpy.lang.hints.failure import Failure, advised, rewritten
 from btpy.lang.syntax.units import UNITS
 from btpy.model.diagnostics import Diagnostic, Fix, Label
 from btpy.model.source import Span
@@ -20,7 +20,7 @@ def percentage(failure: Failure) -> Diagnostic | None:
     if share is None or failure.rest[:1] not in (",", ")", ";"):
         return None
     start = failure.source.text.rindex(share[0], failure.start, failure.at)
-    place = Span(failure.source, start, start + len(share[0]))
+    place = failure.between(start, start + len(share[0]))
     replacement = f"{float(share[1]) / 100:.6g}"
     return rewritten("BT016", "`%` is not a unit", place, replacement)
 
@@ -97,7 +97,7 @@ def unit(failure: Failure) -> Diagnostic | None:
     apart = re.search(r"(\d[\d_]*(?:\.\d+)?)(\s+)$", before)
     word = re.match(r"[A-Za-zµ]+\b", failure.rest)
     if apart is not None and word is not None and (word[0] in UNITS or word[0] in _UNITS_ELSEWHERE):
-        place = Span(failure.source, failure.at - len(apart[0]), failure.at + word.end())
+        place = failure.between(failure.at - len(apart[0]), failure.at + word.end())
         return _misspelt(place, "a unit must follow its number without a blank", apart[1], word[0])
     match = re.match(r"(\d[\d_]*(?:\.\d+)?)([A-Za-zµ]+)\b", failure.rest)
     if match is None:
@@ -108,9 +108,7 @@ def unit(failure: Failure) -> Diagnostic | None:
     if match[2] in ("L", "l", "f", "F", "D"):
         number_match = re.search(r"\d[\d_]*\.$", before)  # 1.5f is read as 1. and 5f
         number = (number_match[0] if number_match else "") + match[1]
-        place = Span(
-            failure.source, failure.at - (len(number_match[0]) if number_match else 0), failure.at + match.end()
-        )
+        place = failure.between(failure.at - (len(number_match[0]) if number_match else 0), failure.at + match.end())
         replacement = f"{number} as long" if match[2] in "Ll" else number
         return rewritten("BT016", "numbers cannot have a suffix", place, replacement)
     return _misspelt(place, f"unknown unit `{match[2]}`", match[1], match[2])
@@ -119,7 +117,7 @@ def unit(failure: Failure) -> Diagnostic | None:
 def _misspelt(place: Span, problem: str, number: str, unit: str) -> Diagnostic:
     suffix = unit if unit in UNITS else _UNITS_ELSEWHERE.get(unit) or _UNITS_IN_LOWER_CASE.get(unit.lower())
     if suffix is None:
-        return Diagnostic("BT001", problem, Label(place), help=(f"units are {' '.join(UNITS)}",))
+        return advised("BT001", problem, place, f"units are {' '.join(UNITS)}")
     return Diagnostic(
         "BT001", problem, Label(place), help=(f"write {number}{suffix}",), fixes=(Fix(place, f"{number}{suffix}"),)
     )
@@ -130,11 +128,11 @@ def block_of_text(failure: Failure) -> Diagnostic | None:
     if not failure.before.endswith('""') or not failure.rest.startswith('"'):
         return None
     start = failure.behind(2).start
-    return Diagnostic(
+    return advised(
         "BT016",
         "a text must have one quote at each end",
-        Label(Span(failure.source, start, start + 3)),
-        help=('write "…"; a new line in a text is  \\n',),
+        failure.between(start, start + 3),
+        'write "…"; a new line in a text is  \\n',
     )
 
 
@@ -158,12 +156,7 @@ def joined_by_a_dot(failure: Failure) -> Diagnostic | None:
     """``tid . "x"``"""
     if not failure.before.endswith(".") or not failure.rest.startswith('"'):
         return None
-    return Diagnostic(
-        "BT016",
-        "`.` does not join texts",
-        Label(failure.behind(1)),
-        help=('write f"{a} {b}"',),
-    )
+    return advised("BT016", "`.` does not join texts", failure.behind(1), 'write f"{a} {b}"')
 
 
 def conversion(failure: Failure) -> Diagnostic | None:
@@ -171,11 +164,8 @@ def conversion(failure: Failure) -> Diagnostic | None:
     debugged = re.search(r"\{\s*([^{}\"]+)$", failure.source.text[: failure.at])
     if debugged is not None and re.match(r"=\s*[}!:]", failure.rest):
         replacement = f"{debugged[1].strip()}={{{debugged[1].strip()}}}"
-        return Diagnostic(
-            "BT016",
-            "a value in an f-string is printed without its name",
-            Label(failure.ahead(1)),
-            help=(f'write f"{replacement}"',),
+        return advised(
+            "BT016", "a value in an f-string is printed without its name", failure.ahead(1), f'write f"{replacement}"'
         )
     if not re.match(r"![rsa](?=[}:])", failure.source.text[failure.at : failure.at + 3]):
         return None

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 
-from btpy.lang.hints.failure import Failure, rewritten
+from btpy.lang.hints.failure import Failure, advised, rewritten
 from btpy.model.diagnostics import Diagnostic, Fix, Label
-from btpy.model.source import Span
 
 
 def map_in_braces(failure: Failure) -> Diagnostic | None:
@@ -46,20 +45,19 @@ def bare_dollar(failure: Failure) -> Diagnostic | None:
     if value is not None:
         return rewritten("BT016", f"`{failure.rest[:2]}` is Byteman's form", failure.ahead(2), value)
     if failure.rest.startswith("$#"):
-        return Diagnostic(
+        return advised(
             "BT016",
             "`$#` is Byteman's form",
-            Label(failure.ahead(2)),
-            help=(
-                "choose the number of parameters by the overload:  com.acme.Foo::bar(int, String)",
-                "of a list or an array:  len(x)",
-            ),
+            failure.ahead(2),
+            "choose the number of parameters by the overload:  com.acme.Foo::bar(int, String)",
+            "of a list or an array:  len(x)",
         )
-    return Diagnostic(
+    return advised(
         "BT001",
         "a name follows `$`",
-        Label(failure.span),
-        help=("a parameter of the traced method by its name:  $customer", "by its number:  arg0"),
+        failure.span,
+        "a parameter of the traced method by its name:  $customer",
+        "by its number:  arg0",
     )
 
 
@@ -77,17 +75,15 @@ def positional(failure: Failure) -> Diagnostic | None:
         return None
     field = re.search(r"(?<![\w.$@])\$?([A-Za-z_]\w*)$", failure.source.text[failure.start : failure.at])
     if field is not None:
-        span = Span(failure.source, failure.at - len(field[0]), failure.at + name.end())
+        span = failure.between(failure.at - len(field[0]), failure.at + name.end())
         return rewritten("BT016", "a field belongs to an object", span, f"self.{field[1]}{name[0]}")
-    return Diagnostic(
+    return advised(
         "BT016",
         f"`{name[0]}` is the shell's form",
-        Label(failure.ahead(name.end())),
-        help=(
-            f"arguments of the method count from 0:  arg{max(int(name[1][:3]) - 1, 0)}, or by name:  $name",
-            *(("the object is `self`",) if name[1] == "0" else ()),
-            "a value from the command line is a parameter:  param name = 5;  and  --name 7",
-        ),
+        failure.ahead(name.end()),
+        f"arguments of the method count from 0:  arg{max(int(name[1][:3]) - 1, 0)}, or by name:  $name",
+        *(("the object is `self`",) if name[1] == "0" else ()),
+        "a value from the command line is a parameter:  param name = 5;  and  --name 7",
     )
 
 
@@ -95,14 +91,12 @@ def bare_thread(failure: Failure) -> Diagnostic | None:
     word = re.search(r"(?<![\w.$@])thread$", failure.before)
     if word is None or failure.rest.startswith("."):
         return None
-    return Diagnostic(
+    return advised(
         "BT001",
         "`thread` alone is not a value",
-        Label(failure.behind(len("thread"))),
-        help=(
-            "its name is `thread_name`, its number `tid`",
-            "thread.x keeps a value for each thread:  thread.x = nanos",
-        ),
+        failure.behind(len("thread")),
+        "its name is `thread_name`, its number `tid`",
+        "thread.x keeps a value for each thread:  thread.x = nanos",
     )
 
 
@@ -121,29 +115,28 @@ def called_map(failure: Failure) -> Diagnostic | None:
     dotted = re.search(r"@([a-z]\w*(?:\.\w+)+)$", failure.before)
     static = re.match(r"@(\w+)\s*(\()?", failure.rest)
     if dotted is not None and static is not None:
-        span = Span(failure.source, failure.behind(len(dotted[0])).start, failure.at + static.end())
+        span = failure.between(failure.behind(len(dotted[0])).start, failure.at + static.end())
         helps = ['a property of the JVM:  property("user.dir")'] if "System" in dotted[1] else []
-        return Diagnostic(
+        return advised(
             "BT016",
             "this is OGNL's form of a static member",
-            Label(span),
-            help=(*helps, "a probe cannot call static methods; the result of a method is `retval` at @return"),
+            span,
+            *helps,
+            "a probe cannot call static methods; the result of a method is `retval` at @return",
         )
     name = re.search(r"@([a-z_]\w*)$", failure.before)
     if name is None or not failure.rest.startswith("("):
         return None
     place = failure.behind(len(name[0]))
     if name[1] in _OPERATORS_OF_SYSTEMTAP:
-        return Diagnostic(
-            "BT016",
-            f"`{name[0]}(…)` is SystemTap's form",
-            Label(place),
-            help=(f"write {_OPERATORS_OF_SYSTEMTAP[name[1]]}",),
+        return advised(
+            "BT016", f"`{name[0]}(…)` is SystemTap's form", place, f"write {_OPERATORS_OF_SYSTEMTAP[name[1]]}"
         )
     replacement = _OF_STATISTICS.get(name[1], f"{name[1]}()" if name[1] == "count" else f"{name[1]}(value)")
-    return Diagnostic(
+    return advised(
         "BT016",
         f"`{name[0]}` is a map: it cannot be called",
-        Label(place),
-        help=(f"store the aggregation:  @name = {replacement}", "and print it:  print(@name)"),
+        place,
+        f"store the aggregation:  @name = {replacement}",
+        "and print it:  print(@name)",
     )

@@ -17,25 +17,9 @@ from btpy.model.source import Source, Span
 MOST_FORMS = 24
 _TRACES_METHODS = "btpy traces methods of a JVM:  com.acme.Foo::bar @return when duration > 10ms { … }"
 
-LOCATIONS_OF_BTRACE = {
-    "ENTRY": "ENTRY",
-    "RETURN": "RETURN",
-    "ERROR": "THROW",
-    "THROW": "RAISE",
-    "CATCH": "CATCH",
-    "CALL": "CALL",
-    "LINE": "LINE",
-    "NEW": "NEW",
-    "NEWARRAY": "NEWARRAY",
-    "FIELD_GET": "FIELD_GET",
-    "FIELD_SET": "FIELD_SET",
-    "ARRAY_GET": "ARRAY_GET",
-    "ARRAY_SET": "ARRAY_SET",
-    "CHECKCAST": "CAST",
-    "INSTANCEOF": "INSTANCEOF",
-    "SYNC_ENTRY": "SYNC_ENTER",
-    "SYNC_EXIT": "SYNC_EXIT",
-}
+LOCATIONS_OF_BTRACE = {"ERROR": "THROW", "THROW": "RAISE", "CHECKCAST": "CAST", "SYNC_ENTRY": "SYNC_ENTER"}
+"""Locations that have another name in BTrace."""
+
 VARIABLES_OF_BTRACE = {
     "@Self": "self",
     "@Return": "retval",
@@ -363,7 +347,6 @@ _SYSTEMTAP = (
 )
 
 _BYTEMAN_SCRIPT = re.compile(r"\s*RULE\b[^\n]*")
-_BYTEMAN_EXIT = re.compile(r"^\s*AT\s+(?:EXIT|RETURN)\b|^\s*AT\s+THROW|^\s*AT\s+EXCEPTION", re.MULTILINE)
 
 _BYTEMAN = (
     _form(r"\bRULE\b[^\n]*", "one probe; its name:  … @entry as name { … }", "RULE …"),

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 
-from btpy.lang.hints.failure import Failure, rewritten
+from btpy.lang.hints.failure import Failure, advised, rewritten
 from btpy.lang.hints.foreign_names import FORMS, expression_in_our_words
 from btpy.lang.syntax.lalr import END
 from btpy.lang.syntax.scanner import BRACE_EXPECTED, COMMENT_MEANT, starts_line
 from btpy.model.diagnostics import Diagnostic, Fix, Label
-from btpy.model.source import Span
 
 _FOR_EACH = re.compile(r"\(\s*(?:[\w.<>\[\], ]+\s)?\s*\$?([A-Za-z_]\w*)\s*(?::|\bin\b|\bof\b)\s*([^(){};]+?)\s*\)")
 
@@ -48,11 +47,11 @@ def block_of_others(failure: Failure) -> Diagnostic | None:
         return None
     at = failure.source.text.rindex(failure.statement, failure.start, failure.at)
     number = call[2].strip() if call[2].strip().isdigit() else "10"
-    return Diagnostic(
+    return advised(
         "BT016",
         f"there is no `{call[1]}` here",
-        Label(Span(failure.source, at, at + len(call[1]))),
-        help=(_BLOCKS_OF_OTHERS[call[1]].format(number),),
+        failure.between(at, at + len(call[1])),
+        _BLOCKS_OF_OTHERS[call[1]].format(number),
     )
 
 
@@ -64,7 +63,7 @@ def loop(failure: Failure) -> Diagnostic | None:
     return Diagnostic(
         "BT404",
         f"`{match.group()}` could run without end",
-        Label(Span(failure.source, at, at + len(match.group())), "a probe must end"),
+        Label(failure.between(at, at + len(match.group())), "a probe must end"),
         help=("over a collection:  for x in items limit 20 { … }", "over numbers:  for i in 0..10 { … }"),
     )
 
@@ -78,9 +77,7 @@ def delete_in_brackets(failure: Failure) -> Diagnostic | None:
     replacement = call[1] + (call[2] or (f"[{call[3]}]" if call[3] else ""))
     place = failure.ahead(call.end())
     if replacement == call[1]:
-        return Diagnostic(
-            "BT016", "`delete` takes a key", Label(place), help=(f"to empty the whole map:   clear({replacement})",)
-        )
+        return advised("BT016", "`delete` takes a key", place, f"to empty the whole map:   clear({replacement})")
     return Diagnostic(
         "BT016",
         "`delete` is a statement, not a function",
@@ -99,11 +96,11 @@ def conditional(failure: Failure) -> Diagnostic | None:
         return _condition_behind(failure)
     value = re.search(r"(\"[^\"\n]*\"|[\w.$@]+)$", failure.before)
     text = expression_in_our_words(value[1]) if value is not None else "…"
-    return Diagnostic(
+    return advised(
         "BT016",
         "`if` is not an operator here",
-        Label(failure.span),
-        help=(f"write {expression_in_our_words(word[1])} ? {text} : {expression_in_our_words(word[2].rstrip())}",),
+        failure.span,
+        f"write {expression_in_our_words(word[1])} ? {text} : {expression_in_our_words(word[2].rstrip())}",
     )
 
 
@@ -111,22 +108,22 @@ def _condition_behind(failure: Failure) -> Diagnostic | None:
     """``print(a) if c``: the statement is on one line, and no block follows"""
     inside = re.match(r"if\s+([^{};,()\n]+?)\s*\)", failure.rest)
     if inside is not None and failure.before.count("(") > failure.before.count(")"):
-        return Diagnostic(
+        return advised(
             "BT016",
             "`if` is not an operator here",
-            Label(failure.ahead(len("if"))),
-            help=(f"write {expression_in_our_words(inside[1])} ? … : null",),
+            failure.ahead(len("if")),
+            f"write {expression_in_our_words(inside[1])} ? … : null",
         )
     word = re.match(r"(if|unless)\s+([^{};\n]+?)\s*(?=[;}\n])", failure.rest)
     statement = failure.statement
     if word is None or not statement or statement.startswith("if") or "SEMICOLON" not in failure.accepts:
         return None
     condition = expression_in_our_words(word[2])
-    return Diagnostic(
+    return advised(
         "BT016",
         "a condition must stand before its statement",
-        Label(failure.ahead(len(word[1]))),
-        help=(f"write if {condition if word[1] == 'if' else f'!({condition})'} {{ {statement} }}",),
+        failure.ahead(len(word[1])),
+        f"write if {condition if word[1] == 'if' else f'!({condition})'} {{ {statement} }}",
     )
 
 
@@ -153,7 +150,7 @@ def deleted(failure: Failure) -> Diagnostic | None:
     place = failure.behind(len(word[1]))
     if target[1]:
         return rewritten("BT016", f"there is no `{word[1]}` here", place, "delete")
-    return Diagnostic("BT016", f"there is no `{word[1]}` here", Label(place), help=(f"write clear({target[0]})",))
+    return advised("BT016", f"there is no `{word[1]}` here", place, f"write clear({target[0]})")
 
 
 def comment_in_the_way(failure: Failure) -> Diagnostic | None:
@@ -165,7 +162,7 @@ def comment_in_the_way(failure: Failure) -> Diagnostic | None:
     return Diagnostic(
         "BT001",
         "`#` begins a comment",
-        Label(Span(failure.source, at, at + 1), "the rest of the line is not code"),
+        Label(failure.between(at, at + 1), "the rest of the line is not code"),
         help=COMMENT_MEANT["#"],
     )
 
@@ -181,12 +178,7 @@ def statement_of_others(failure: Failure) -> Diagnostic | None:
     if not (action or word[1].islower()):
         return None
     at = failure.source.text.rindex(word[1], failure.start, failure.at)
-    return Diagnostic(
-        "BT016",
-        f"there is no `{word[1]}` here",
-        Label(Span(failure.source, at, at + len(word[1]))),
-        help=(FORMS[word[1]],),
-    )
+    return advised("BT016", f"there is no `{word[1]}` here", failure.between(at, at + len(word[1])), FORMS[word[1]])
 
 
 def single_equals(failure: Failure) -> Diagnostic | None:
@@ -229,7 +221,7 @@ def _semicolon_after_previous(failure: Failure) -> Diagnostic:
         "BT001",
         "a `;` is missing",
         Label(place, "`;` expected here"),
-        fixes=(Fix(Span(failure.source, place.start, place.start), ";"),),
+        fixes=(Fix(failure.between(place.start, place.start), ";"),),
     )
 
 
@@ -239,11 +231,8 @@ def aggregation_by(failure: Failure) -> Diagnostic | None:
     store = re.search(r"(@\w*)\s*=\s*(\w+\([^()]*\))$", failure.before)
     if by is None or store is None:
         return None
-    return Diagnostic(
-        "BT016",
-        "keys belong to the map, before the `=`",
-        Label(failure.ahead(2)),
-        help=(f"write {store[1]}[{by[1]}] = {store[2]}",),
+    return advised(
+        "BT016", "keys belong to the map, before the `=`", failure.ahead(2), f"write {store[1]}[{by[1]}] = {store[2]}"
     )
 
 
@@ -261,11 +250,11 @@ def foreach(failure: Failure) -> Diagnostic | None:
     loop = _FOR_EACH_OF_OTHERS.match(failure.source.text, start)
     if loop is None:
         return None
-    return Diagnostic(
+    return advised(
         "BT016",
         f"there is no `{loop[1]}` here",
-        Label(Span(failure.source, start, start + len(loop[1]))),
-        help=(f"write for {loop[2].strip()} in {loop[3].strip()} limit {loop[4] or 100} {{ … }}",),
+        failure.between(start, start + len(loop[1])),
+        f"write for {loop[2].strip()} in {loop[3].strip()} limit {loop[4] or 100} {{ … }}",
     )
 
 
@@ -277,12 +266,7 @@ def word_of_others(failure: Failure) -> Diagnostic | None:
     )
     if word is None or "{" not in failure.before or not re.match(r"[\w$@\"(]", failure.rest):
         return None
-    return Diagnostic(
-        "BT016",
-        f"there is no `{word[1]}` here",
-        Label(failure.behind(len(word[1]))),
-        help=(FORMS[word[1]],),
-    )
+    return advised("BT016", f"there is no `{word[1]}` here", failure.behind(len(word[1])), FORMS[word[1]])
 
 
 def delete_of_a_name(failure: Failure) -> Diagnostic | None:
@@ -291,9 +275,10 @@ def delete_of_a_name(failure: Failure) -> Diagnostic | None:
     if name is None or not re.search(r"(?<![\w.$@])delete$", failure.before):
         return None
     replacement = f"delete @{name[1]}{name[2]}" if name[2] else f"clear(@{name[1]})"
-    return Diagnostic(
+    return advised(
         "BT016",
         "a map must have an @ before its name",
-        Label(failure.ahead(name.end())),
-        help=(f"write {replacement}", *(() if name[2] else (f"one key:  delete @{name[1]}[key]",))),
+        failure.ahead(name.end()),
+        f"write {replacement}",
+        *(() if name[2] else (f"one key:  delete @{name[1]}[key]",)),
     )

@@ -27,11 +27,7 @@ def expand_source(source: Source) -> str:
 
 
 def _is_short(annotation: nodes.Annotation) -> bool:
-    return _is_outermost(annotation) or nodes.is_span(annotation)
-
-
-def _is_outermost(annotation: nodes.Annotation) -> bool:
-    return annotation.name.text == "Outermost"
+    return annotation.name.text == "Outermost" or nodes.is_span(annotation)
 
 
 def _probe(probe: nodes.Probe) -> str:
@@ -39,7 +35,7 @@ def _probe(probe: nodes.Probe) -> str:
     lines = [_annotation(annotation) for annotation in annotations]
     if probe.name is not None or probe.formals is not None:
         lines.append(_head(probe))
-    conditions = ["depth == 0"] if any(map(_is_outermost, probe.annotations)) else []
+    conditions = ["depth == 0"] if nodes.annotation_of(probe, "Outermost") else []
     if probe.when is not None:
         text = probe.when.span.text
         conditions.append(f"({text})" if conditions and _binds_weaker_than_and(probe.when) else text)

@@ -344,15 +344,7 @@ class _Linker:
             return False
         first = module.names.setdefault(name, place)
         if first is not place:
-            self._diagnostics.append(
-                Diagnostic(
-                    "BT102",
-                    f"`{name}` is already defined",
-                    Label(place, "the second definition"),
-                    (Label(first, "the first"),),
-                    help=("choose another name",),
-                )
-            )
+            self._diagnostics.append(_already_defined(name, place, first))
         return first is place
 
     def _settle(self, module: _Module) -> None:
@@ -505,6 +497,16 @@ class _Linker:
         self, code: str, message: str, place: Span, help: tuple[str, ...] = (), notes: tuple[str, ...] = ()
     ) -> None:
         self._diagnostics.append(Diagnostic(code, message, Label(place), help=help, notes=notes))
+
+
+def _already_defined(name: str, place: Span, first: Span) -> Diagnostic:
+    return Diagnostic(
+        "BT102",
+        f"`{name}` is already defined",
+        Label(place, "the second definition"),
+        (Label(first, "the first"),),
+        help=("choose another name",),
+    )
 
 
 def _own_name(item: nodes.Import) -> str:
@@ -664,15 +666,7 @@ class _Resolver:
         module = self._module
         for name in names:
             if name.text in module.parameters or name.text in module.imports:
-                self._diagnostics.append(
-                    Diagnostic(
-                        "BT102",
-                        f"`{name.text}` is already defined",
-                        Label(name.span, "the second definition"),
-                        (Label(module.names[name.text], "the first"),),
-                        help=("choose another name",),
-                    )
-                )
+                self._diagnostics.append(_already_defined(name.text, name.span, module.names[name.text]))
 
     def _annotation(self, tree: nodes.Annotation) -> Tree:
         if tree.name.text == "OnProbe" and len(tree.arguments) == 1:

@@ -437,6 +437,11 @@ def walk(tree: Tree) -> Iterator[Tree]:
             stack += (branches or _branches_of(kind))(node)
 
 
+def calls(tree: Tree, name: str) -> Iterator[Call]:
+    """The calls of the function of this name in a tree."""
+    return (node for node in walk(tree) if isinstance(node, Call) and node.function.text == name)
+
+
 _LEAVES = frozenset(
     (
         *("Span", "Scope", "str", "str | None", "int", "bool", "LiteralKind", "int | float | bool | str | None"),
@@ -499,6 +504,11 @@ def expand(point: PointProbe) -> Probe:
         tuple(arguments),
     )
     return Probe(point.span, (annotation,), point.name, None, False, point.when, point.body)
+
+
+def annotation_of(probe: Probe, name: str) -> Annotation | None:
+    """The first annotation of this name."""
+    return next((annotation for annotation in probe.annotations if annotation.name.text == name), None)
 
 
 def is_span(annotation: Annotation) -> bool:
