@@ -77,14 +77,14 @@ class Tally(NamedTuple):
 
 class Service(NamedTuple):
     """A service of OTLP that takes one kind of records. ``what``: the records, for the user. ``fields``: the names of
-    the lists in a request, from the outside: of resources, of scopes and of records. ``rejected``: the name of the
-    field of an answer that has the number of rejected records."""
+    the lists in a request, from the outside: of resources, of scopes and of records. ``rejected``: reads
+    the number of rejected records in the partial success of an answer."""
 
     what: str
     request: type[Message]
     answer: type[Message]
     fields: tuple[str, str, str]
-    rejected: str
+    rejected: Callable[[Any], int]
 
 
 LOGS = Service(
@@ -92,21 +92,21 @@ LOGS = Service(
     ExportLogsServiceRequest,
     ExportLogsServiceResponse,
     ("resource_logs", "scope_logs", "log_records"),
-    "rejected_log_records",
+    lambda success: success.rejected_log_records,
 )
 SPANS = Service(
     "spans",
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
     ("resource_spans", "scope_spans", "spans"),
-    "rejected_spans",
+    lambda success: success.rejected_spans,
 )
 METRICS = Service(
     "metrics",
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
     ("resource_metrics", "scope_metrics", "metrics"),
-    "rejected_data_points",
+    lambda success: success.rejected_data_points,
 )
 
 
@@ -441,4 +441,4 @@ def rejected_by(service: Service, answer: bytes, sent: int) -> tuple[int, str]:
     except DecodeError:
         return 0, ""
     reason = printable(success.error_message) or "no reason is given"
-    return min(max(0, getattr(success, service.rejected)), sent), reason
+    return min(max(0, service.rejected(success)), sent), reason
