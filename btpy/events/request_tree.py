@@ -223,7 +223,9 @@ def nodes_of(node: Node, parent: Node | None = None) -> Iterator[tuple[Node, Nod
 
 
 def _all(node: Node) -> Iterator[Node]:
-    return (below for below, _ in nodes_of(node))
+    yield node
+    for child in node.children:
+        yield from _all(child)
 
 
 def _follow(node: Node, until: int, tasks: Sequence[Node]) -> int:
