@@ -22,8 +22,9 @@ test:
 	$(MAKE) --jobs 3 artifacts tested lint
 
 # A test waits almost half of its time, for JVMs and timers: three workers use two cores.
+# tests/conftest.py decides the order of the modules.
 tested: collected
-	$(BIN)/python -m pytest -n 3 --dist loadfile --max-worker-restart 0 -q
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 -q
 
 # Each worker of `make test` would compile all modules of the tests; here they are compiled once.
 collected: $(VENV)/.installed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,9 @@ TWO_VERSIONS = {"agent", "classfile", "codegen", "corpus", "runtime", "weave"}
 
 OPTIMIZED = TWO_VERSIONS - {"agent"}
 """Directories of tests whose programs run bytecode of btpy. The tests of the agent change one constant of a class."""
+
+SHORT = {"completion", "events", "lang", "plan", "present", "wire"}
+"""Directories of tests that start almost no process: a module takes seconds."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,6 +77,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """A test of all Java versions runs on one of them; its name decides which. In ``TWO_VERSIONS`` it runs on an older
     and a newer version.
     """
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        _put_short_modules_last(items)
     if config.getoption("--every-jdk") or config.option.keyword or any("::" in argument for argument in config.args):
         return
     selection: list[pytest.Item] = []
@@ -82,6 +88,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if deselected_items:
         config.hook.pytest_deselected(items=deselected_items)
         items[:] = selection
+
+
+def _put_short_modules_last(items: list[pytest.Item]) -> None:
+    """With ``--no-loadscope-reorder``, workers take the modules in the order of ``items``. If the last modules are
+    short, all workers end at about the same time. Of the other modules, those with many tests are first.
+    """
+    sizes = Counter(item.path for item in items)
+
+    def place(item: pytest.Item) -> tuple[bool, int]:
+        directory = item.path.relative_to(item.config.rootpath).parts[1]
+        return directory in SHORT, -sizes[item.path]
+
+    items.sort(key=place)
 
 
 def runs_on_its_jdk(item: pytest.Item) -> bool:

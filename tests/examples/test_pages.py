@@ -17,6 +17,7 @@ import threading
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -364,12 +365,17 @@ def test_the_prompt(tmp_path: Path) -> None:
 
 
 def test_the_five_examples_of_readme_print_something(shop: Target) -> None:
+    """Runs the five examples at the same time."""
     scripts = [block for block in SCRIPTS if block.page == ROOT / "README.md"]
     assert len(scripts) == 5
-    for block in scripts:
+
+    def printed(block: Block) -> subprocess.CompletedProcess[str]:
         arguments = [str(shop.pid), "-e", block.text, "--for", "2s", "--hits", "0", "-q"]
-        completed = subprocess.run(
+        return subprocess.run(
             [sys.executable, "-m", "btpy", *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False
         )
-        assert completed.returncode == 0, f"{block.place}: {completed.stderr}"
-        assert completed.stdout.strip(), block.place
+
+    with ThreadPoolExecutor() as pool:
+        for block, completed in zip(scripts, pool.map(printed, scripts), strict=True):
+            assert completed.returncode == 0, f"{block.place}: {completed.stderr}"
+            assert completed.stdout.strip(), block.place

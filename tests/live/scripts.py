@@ -81,6 +81,16 @@ def waited(condition: Callable[[], bool], what: str, patience: float = PATIENCE)
         time.sleep(0.02)
 
 
+def wait_until_the_agent_has_left(target: Target) -> None:
+    """Waits until the program :func:`counted` sees no thread of the agent; then the agent has put everything back."""
+    waited(lambda: _agent_threads(target) == "threads []", "threads of the agent stay")
+
+
+def _agent_threads(target: Target) -> str:
+    target.send("threads")
+    return target.wait_for("threads")
+
+
 @pytest.fixture
 def questions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The classes that the agent asks about."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.scripts import counted, waited
+from tests.live.scripts import counted, wait_until_the_agent_has_left
 from tests.targets import Programs, Target, shared_programs
 from tests.tracer import tracing
 
@@ -30,12 +30,7 @@ def left_alone(jdk: int) -> Iterator[Target]:
     """The program. At the end, no thread of the agent runs in it."""
     with counted(jdk) as target:
         yield target
-        waited(lambda: without_agent(target), "threads of the agent stay")
-
-
-def without_agent(target: Target) -> bool:
-    target.send("threads")
-    return target.wait_for("threads") == "threads []"
+        wait_until_the_agent_has_left(target)
 
 
 def test_a_probe_over_its_budget_is_held_back(programs: Programs) -> None:

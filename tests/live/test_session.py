@@ -24,7 +24,14 @@ from btpy.events.aggregates import Count
 from btpy.plan.plan import RefusalReason
 from btpy.wire.messages import Late, LateOutcome
 from tests.jdks import all_jdks_and_8
-from tests.live.scripts import counted, drained, program, values_until, waited
+from tests.live.scripts import (
+    counted,
+    drained,
+    program,
+    values_until,
+    wait_until_the_agent_has_left,
+    waited,
+)
 from tests.targets import PATIENCE, Target
 
 CALLS = 1009
@@ -42,17 +49,12 @@ def refused_below(calls: int) -> int:
     return sum(number % 7 == 3 for number in range(calls))
 
 
-def btpy_threads(target: Target) -> str:
-    target.send("threads")
-    return target.wait_for("threads")
-
-
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Target]:
     """A program for the tests that leave it as they found it; at the end, no thread of the agent runs in it."""
     with counted(17) as target:
         yield target
-        waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
+        wait_until_the_agent_has_left(target)
 
 
 @all_jdks_and_8
@@ -91,7 +93,7 @@ def test_everything_arrives_once_and_everything_is_put_back(jdk: int, own_tmp: P
             (1, 1, 0),
         ]
         assert [account.fired for account in receipt.accounts] == [1, 1009, 432, 144, 1]
-        waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
+        wait_until_the_agent_has_left(target)
     assert list(own_tmp.iterdir()) == []
 
 
@@ -205,7 +207,7 @@ def test_two_sessions_see_the_same_calls_and_leave_in_either_order(shared: Targe
             assert len(values_until(staying, lambda result: len(result) >= 13)) == 13
             last = staying.departure.detach()
             assert not last.not_restored
-    waited(lambda: btpy_threads(shared) == "threads []", "threads of the agent stay")
+    wait_until_the_agent_has_left(shared)
 
 
 def test_timers_run_until_the_probes_are_stopped(shared: Target) -> None:
@@ -339,7 +341,7 @@ def test_leaving_without_detach_puts_everything_back(own_tmp: Path, shared: Targ
     with contextlib.suppress(KeyboardInterrupt), Session.attach(shared.pid) as session:
         session.deployer.load(program(SCRIPT))
         raise KeyboardInterrupt
-    waited(lambda: btpy_threads(shared) == "threads []", "threads of the agent stay")
+    wait_until_the_agent_has_left(shared)
     with Session.attach(shared.pid) as session:  # the bytes that a new session sees are those of the class file
         deployment = session.deployer.load(program('@OnMethod(class="Counted", method="step") { @n = count(); }'))
         assert deployment.methods == 1
@@ -444,7 +446,7 @@ def test_a_killed_client_leaves_the_target_as_it_was(tmp_path: Path, own_tmp: Pa
         client.kill()
         client.wait()
         client.stdout.close()
-        waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
+        wait_until_the_agent_has_left(target)
         target.send("call 5")
         assert target.wait_for("called") == f"called 5 refused {refused_below(5)}"
     assert list(own_tmp.iterdir()) == []

@@ -25,7 +25,14 @@ from btpy.model.attachments import event_number
 from btpy.model.source import Source
 from btpy.wire.messages import Late, LateOutcome, SessionInfo, TellKind
 from tests.jdks import all_jdks_and_8
-from tests.live.scripts import counted, drained, program, values_until, waited
+from tests.live.scripts import (
+    counted,
+    drained,
+    program,
+    values_until,
+    wait_until_the_agent_has_left,
+    waited,
+)
 from tests.targets import PATIENCE, Target
 from tests.tracer import tracing
 
@@ -50,7 +57,7 @@ def shared() -> Iterator[Target]:
     """A program for the tests whose sessions end; at the end, no thread of the agent runs in it."""
     with counted(17) as target:
         yield target
-        waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
+        wait_until_the_agent_has_left(target)
 
 
 def fives(calls: int) -> int:
@@ -83,11 +90,6 @@ def listed(target: Target) -> tuple[SessionInfo, ...]:
 def call(target: Target, times: int) -> None:
     target.send(f"call {times}")
     target.wait_for("called")
-
-
-def btpy_threads(target: Target) -> str:
-    target.send("threads")
-    return target.wait_for("threads")
 
 
 def method_of(session: Session, stack: object) -> str:
@@ -143,7 +145,7 @@ def test_probes_keep_counting_and_a_client_that_joins_gets_all_counts(jdk: int) 
         account = receipt.accounts[0]
         assert (account.produced, account.delivered, account.dropped) == (fives(1009) + fives(503),) * 2 + (0,)
         assert listed(target) == ()
-        waited(lambda: btpy_threads(target) == "threads []", "threads of the agent stay")
+        wait_until_the_agent_has_left(target)
         call(target, 7)
 
 
@@ -265,7 +267,7 @@ def test_two_sessions_on_one_class_keep_running_without_clients(shared: Target) 
 
 def test_its_time_to_live_ends_it(shared: Target) -> None:
     left(shared, ttl=1.0)
-    waited(lambda: btpy_threads(shared) == "threads []", "it goes on")
+    wait_until_the_agent_has_left(shared)
     assert listed(shared) == ()
     call(shared, 101)
     assert Session.attach(shared.pid).departure.detach().woven == 0
@@ -276,7 +278,7 @@ def test_its_time_to_live_ends_it_under_a_client_too(shared: Target) -> None:
     with joined(shared, session) as client, pytest.raises(TargetGone, match="time to live"):
         for _ in client.delivery.items(PATIENCE):
             pass
-    waited(lambda: btpy_threads(shared) == "threads []", "it goes on")
+    wait_until_the_agent_has_left(shared)
 
 
 def test_a_time_to_live_is_bounded(shared: Target) -> None:
