@@ -55,12 +55,13 @@ def run(arguments: Arguments, console: Console) -> int:
     selection = [_find(words[0], all_explanations)] if words else list(all_explanations.values())
     ascii_only = not console.unicode
     if arguments.switch("json"):
-        rows = ({"type": "explanation", "v": 1, **one._asdict()} for one in selection)
+        rows = ({"type": "explanation", "v": 1, **explanation._asdict()} for explanation in selection)
         print_lines((json.dumps(row, ensure_ascii=False) for row in rows), ascii_only=ascii_only)
     elif words:
         print_text(selection[0].page, ascii_only=ascii_only)
     else:
-        print_lines((f"{one.code}  {one.title}" for one in selection), ascii_only=ascii_only)
+        titles = (f"{explanation.code}  {explanation.title}" for explanation in selection)
+        print_lines(titles, ascii_only=ascii_only)
     return 0
 
 

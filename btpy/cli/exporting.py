@@ -30,7 +30,7 @@ def all_exports(destination: Destination, console: Console) -> Iterator[tuple[Ex
         exposing(destination.exposition, console) as exposition,
         storing(destination.data_sets, console) as store,
     ):
-        yield tuple(one for one in (exporter, exposition, store) if one is not None)
+        yield tuple(export for export in (exporter, exposition, store) if export is not None)
 
 
 def report_when_due(

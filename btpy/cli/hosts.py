@@ -512,7 +512,8 @@ class NothingTraced(BtpyError):
 def _summary(targets: Sequence[_Target]) -> str:
     """The results of the JVMs of a host, and their losses."""
     accounts = [account for target in targets for account in target.accounts]
-    delivered, lost = (sum(values) for values in zip(*((one.delivered, one.dropped) for one in accounts), strict=True))
+    delivered = sum(account.delivered for account in accounts)
+    lost = sum(account.dropped for account in accounts)
     endings = [target.ending for target in targets if target.ending is not None]
     restored = [ending.left for ending in endings if ending.left is not None]
     parts = [counted(len(targets), "JVM"), counted(delivered, "event"), f"{grouped(lost)} lost"]

@@ -84,7 +84,7 @@ def run(arguments: Arguments, console: Console) -> int:
             span=Span(start, end),
             hits=arguments.number("hits", None),
             rate=arguments.number("rate", None),
-            exporters=tuple(one for one in (exporter, store) if one is not None),
+            exporters=tuple(export for export in (exporter, store) if export is not None),
             several=len(recordings) > 1,
             of_hosts=any(recording.host is not None for recording in recordings),
         )

@@ -313,11 +313,11 @@ class RunLoop:
         if isinstance(error, ReaderGone):
             reason = "reader-gone"
             self._console.say(f"btpy: {error}")
-        for one in list(self._running):
-            self._running.remove(one)
-            one.mute()
+        for run in list(self._running):
+            self._running.remove(run)
+            run.mute()
             try:
-                self._leave(one, reason)
+                self._leave(run, reason)
             except TargetGone:
                 pass  # all classes are restored
             except LeftBehind:

@@ -361,7 +361,7 @@ class Group(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """``default``: None if the parameter is required. ``type``: None if any value is allowed."""
+    """``default``: None if the parameter is required."""
 
     name: str
     type: Type

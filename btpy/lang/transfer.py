@@ -45,7 +45,7 @@ def _script(program: Program) -> dict[str, Any]:
 
 
 def program_from_json(scripts: Iterable[Mapping[str, Any]], hidden: Secrets = NO_SECRETS) -> Program:
-    """The program of :func:`written`. ``hidden``: further secrets to hide, unless the program shows all secrets.
+    """The program from :func:`scripts_to_json`. ``hidden``: more secrets to hide, unless the program shows all secrets.
 
     Raises ScriptError, UsageError.
     """

@@ -314,8 +314,8 @@ class Planner:
 
     def _writes_events(self, probe: Probe) -> bool:
         """Whether the handler of the probe writes JFR events."""
-        probes = (probe, *self.program.subscribers(probe))
-        return writes_events(tree for one in probes for tree in (one.tree, *one.calls))
+        bodies = (probe, *self.program.subscribers(probe))
+        return writes_events(tree for body in bodies for tree in (body.tree, *body.calls))
 
     def _plan_inside(
         self,

@@ -51,7 +51,7 @@ class Attached:
 
 
 def attach(probe: nodes.Probe, report: Report) -> Attached | None:
-    """Reads the annotations of a probe; Returns None when, after an error, the body cannot be checked."""
+    """Reads the annotations of a probe. Returns None when, after an error, the body cannot be checked."""
     try:
         annotation = _attaching(probe)
         attached_probe = _READERS[annotation.name.text](annotation, report)

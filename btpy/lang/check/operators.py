@@ -361,7 +361,7 @@ def _coalesce(context: Context, tree: nodes.Binary) -> Expr:
 
 
 def _where_there_is_one(context: Context, tree: nodes.Expression) -> Expr | None:
-    """The value; The literal null, when this method has no such argument (``$name``, ``arg1``) but other matched
+    """The value; the literal null, when this method has no such argument (``$name``, ``arg1``) but other matched
     methods have it.
     """
     try:

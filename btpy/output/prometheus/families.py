@@ -250,7 +250,7 @@ def _samples(
             series.append(FamilySample("", {**labels, "quantile": "1.0"}, value.greatest / scale))
         return series
     if isinstance(value, Top):
-        return [FamilySample("", {**labels, "value": label_text(values, one.value)}, one.count) for one in value.shown]
+        return [FamilySample("", {**labels, "value": label_text(values, row.value)}, row.count) for row in value.shown]
     number = number_of(value)
     if number is None:
         return []
