@@ -224,6 +224,14 @@ def _reason(
         for refusal in class_.planned.refusals if class_.planned is not None else ():
             if refusal.reason in _UNASKED:
                 return diagnose.protected_class(probe, refusal)
+    too_large = [
+        refusal
+        for class_ in mine
+        for refusal in (class_.planned.refusals if class_.planned is not None else ())
+        if refusal.method is None
+    ]
+    if too_large:
+        return diagnose.classes_refused(probe, too_large)
     interfaces = [class_.loaded.name for class_ in mine if class_.loaded.access_flags & ACC_INTERFACE]
     if interfaces and same_name and all(method.code is None for _, method in same_name):
         return diagnose.interface_without_code(probe, interfaces[0], inventory.subtypes(interfaces[0]))

@@ -536,7 +536,7 @@ LOADER_HELP = (
 
 
 def classes_refused(probe: Probe, refusals: Sequence[Refusal]) -> Diagnostic:
-    """BT336, BT337: classes match, but none of them can be woven."""
+    """BT332, BT336, BT337: classes match, but none of them can be woven."""
     first = refusals[0]
     help_: tuple[str, ...] = ()
     if first.reason is RefusalReason.LOADER:

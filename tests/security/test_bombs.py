@@ -28,13 +28,14 @@ from btpy.classfile.reader import ClassFile
 from btpy.cli.main import main
 from btpy.engine.class_sources import _in_archive_of, _inner_archives, _named_in_manifest
 from btpy.engine.instrumentation import Instrumentation
-from btpy.engine.matching import MatchedClass, Matching, listed
+from btpy.engine.matching import MatchedClass, Matching, listed, why_missing_there
 from btpy.engine.weave_state import WeaveState
 from btpy.errors import BtpyError, ClassFileError, ProtocolError
 from btpy.events.aggregates import CONTENT, COUNTS, SKIPS, Histogram, decode_content
 from btpy.events.exemplars import LAYOUT
 from btpy.jvm import perfdata
 from btpy.lang.check.checker import check_source
+from btpy.model.diagnostics import Diagnostic
 from btpy.model.maps import Linear, Map, MapKind
 from btpy.model.source import Source, read_text
 from btpy.model.types import ANY
@@ -538,8 +539,15 @@ def test_many_methods_with_a_long_name(location: str, tmp_path: Path) -> None:
         probes = listed(program, version.planner, matching, lambda name: frozenset())
         return [json.dumps(object_) for probe in probes for object_ in listing_json(probe)]
 
+    def reason() -> Diagnostic:
+        version = Instrumentation(program, WeaveState(1, "17.0.1"))
+        planned = version.plan(loaded, file)
+        return why_missing_there(program.probes[0], version.planner, file, planned, lambda name: frozenset())
+
     assert "BT332" in "".join(json_lines())
     held(json_lines, len(data))
+    assert reason().code == "BT332"
+    held(reason, len(data))
 
 
 def test_an_archive_that_claims_a_long_entry(tmp_path: Path) -> None:
