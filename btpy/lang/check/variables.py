@@ -297,9 +297,7 @@ def call_argument_value(context: Context, index: int, span: Span) -> Expr:
             "BT112",
             f"the called method has no argument {index}",
             Label(span),
-            notes=("it has no parameters",)
-            if count == 0
-            else (f"it has {counted(count, 'parameter')}: targs[0] … targs[{count - 1}]",),
+            notes=(_parameters_there(count, "targs[0]", f"targs[{count - 1}]"),),
         )
     return context.input_value(
         operation.arguments[index], span, InputKind.TARGET_ARG, index, operation.argument_descriptors[index]
@@ -433,14 +431,17 @@ def _declared(context: Context, index: int) -> Type:
     return type_of_name(formals[index].type) if index < len(formals) else ANY
 
 
+def _parameters_there(count: int, first: str, last: str) -> str:
+    """``first`` and ``last``: how a script names the first and the last parameter."""
+    return f"it has {counted(count, 'parameter')}: {first} … {last}" if count else "it has no parameters"
+
+
 def _no_argument(index: int, span: Span, count: int) -> Diagnostic:
     return Diagnostic(
         "BT112",
         f"the traced method has no `arg{index}`",
         Label(span),
-        notes=("it has no parameters",)
-        if count == 0
-        else (f"it has {counted(count, 'parameter')}: arg0 … arg{count - 1}",),
+        notes=(_parameters_there(count, "arg0", f"arg{count - 1}"),),
     )
 
 
