@@ -76,13 +76,13 @@ class Tally(NamedTuple):
 
 
 class Service(NamedTuple):
-    """A service of OTLP that takes one kind of records. ``what``: the records, for the user. ``fields``: the names of
-    the lists in a request, from the outside: of resources, of scopes and of records. ``rejected``: reads
-    the number of rejected records in the partial success of an answer."""
+    """A service of OTLP that takes one kind of records. ``what``: the records, for the user. ``answer``: reads the
+    message of an answer. ``fields``: the names of the lists in a request, from the outside: of resources, of scopes and
+    of records. ``rejected``: reads the number of rejected records in the partial success of an answer."""
 
     what: str
     request: type[Message]
-    answer: type[Message]
+    answer: Callable[[bytes], Any]
     fields: tuple[str, str, str]
     rejected: Callable[[Any], int]
 
@@ -90,21 +90,21 @@ class Service(NamedTuple):
 LOGS = Service(
     "log records",
     ExportLogsServiceRequest,
-    ExportLogsServiceResponse,
+    ExportLogsServiceResponse.FromString,
     ("resource_logs", "scope_logs", "log_records"),
     lambda success: success.rejected_log_records,
 )
 SPANS = Service(
     "spans",
     ExportTraceServiceRequest,
-    ExportTraceServiceResponse,
+    ExportTraceServiceResponse.FromString,
     ("resource_spans", "scope_spans", "spans"),
     lambda success: success.rejected_spans,
 )
 METRICS = Service(
     "metrics",
     ExportMetricsServiceRequest,
-    ExportMetricsServiceResponse,
+    ExportMetricsServiceResponse.FromString,
     ("resource_metrics", "scope_metrics", "metrics"),
     lambda success: success.rejected_data_points,
 )
@@ -437,7 +437,7 @@ def rejected_by(service: Service, answer: bytes, sent: int) -> tuple[int, str]:
     """How many of the ``sent`` records the backend has rejected, and the reason. ``answer``: the message of its
     answer."""
     try:
-        success = service.answer.FromString(answer).partial_success  # type: ignore[attr-defined]
+        success = service.answer(answer).partial_success
     except DecodeError:
         return 0, ""
     reason = printable(success.error_message) or "no reason is given"
