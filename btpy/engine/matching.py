@@ -220,16 +220,11 @@ def _reason(
     native = [method for _, method in same_name if method.access_flags & ACC_NATIVE]
     if native and len(native) == len(same_name):
         return diagnose.native_method(probe, _spelled(native[0]))
-    for class_ in mine:
-        for refusal in class_.planned.refusals if class_.planned is not None else ():
-            if refusal.reason in _UNASKED:
-                return diagnose.protected_class(probe, refusal)
-    too_large = [
-        refusal
-        for class_ in mine
-        for refusal in (class_.planned.refusals if class_.planned is not None else ())
-        if refusal.method is None
-    ]
+    planned_refusals = [refusal for _, planned_class in looked_at(mine) for refusal in planned_class.refusals]
+    for refusal in planned_refusals:
+        if refusal.reason in _UNASKED:
+            return diagnose.protected_class(probe, refusal)
+    too_large = [refusal for refusal in planned_refusals if refusal.method is None]
     if too_large:
         return diagnose.classes_refused(probe, too_large)
     interfaces = [class_.loaded.name for class_ in mine if class_.loaded.access_flags & ACC_INTERFACE]
