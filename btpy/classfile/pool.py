@@ -131,11 +131,12 @@ class ConstantPool:
         entry = _utf8(value) if isinstance(value, bytes) else _utf8_of(value)
         return self._indexes.get(entry) or self._add(entry)
 
-    def class_(self, internal_name: str) -> int:
-        """``internal_name`` as in JVMS §4.2.1 (slashes), or an array descriptor."""
+    def class_(self, internal_name: str, search: bool = True) -> int:
+        """``internal_name`` as in JVMS §4.2.1 (slashes), or an array descriptor. ``search``: whether to use equal
+        entries of the class file."""
         index = self._named.get(internal_name)
         if index is None:
-            name = self.utf8(internal_name)
+            name = self._add(_utf8_of(internal_name), search=search)
             index = self._named[internal_name] = self._add(b"\x07" + name.to_bytes(2, "big"), name)
         return index
 
@@ -173,12 +174,12 @@ class ConstantPool:
     def interface_methodref(self, owner: str, name: str, descriptor: str) -> int:
         return self.member((INTERFACE_METHODREF, owner, name, descriptor))
 
-    def member(self, key: MemberKey) -> int:
-        """A Fieldref, Methodref or InterfaceMethodref."""
+    def member(self, key: MemberKey, search: bool = True) -> int:
+        """A Fieldref, Methodref or InterfaceMethodref. ``search``: whether the class file may mention its class."""
         index = self._named.get(key)
         if index is None:
             tag, owner, name, descriptor = key
-            class_index = self.class_(owner)
+            class_index = self.class_(owner, search)
             # A class file that does not mention the class seldom has the two texts, and a search takes time.
             name_and_type = self.name_and_type(name, descriptor, search=class_index < self._parsed_count)
             index = self._named[key] = self._pair(tag, class_index, name_and_type)

@@ -35,14 +35,16 @@ def weave_class(
     planned_class: PlannedClass,
     first_site: int,
     advised: AdvisedClass | None = None,
+    loader: str = "",
 ) -> WovenClass:
     """Weave a class by its plan; sites are numbered from ``first_site``. ``advised``: the result for the plan, if
-    the caller has it already. Raises CompileError when a probe is too large for a method of the JVM."""
+    the caller has it already. ``loader``: the loader of the class, for its sites. Raises CompileError when a probe is
+    too large for a method of the JVM."""
     if not planned_class.methods:
         return WovenClass(None, (), (), ())
     if advised is None:
         advised = factory.advise(planned_class)
-    woven_class = weave(file, advised.plan, first_site)
+    woven_class = weave(file, advised.plan, first_site, loader)
     refusals = (*advised.refusals, *woven_class.refusals)
     if woven_class.data is None:
         return WovenClass(None, (), (), refusals)

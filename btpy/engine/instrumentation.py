@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
-from operator import attrgetter
 
 from btpy import timeline
 from btpy.classfile import mutf8
@@ -217,11 +215,12 @@ class Instrumentation:
         for class_ in classes:
             prewoven = self._prewoven_methods(class_, room)
             if prewoven is not None:
-                methods.append(prewoven)
-                room -= size_of(prewoven)
+                methods.append(prewoven[0])
+                room -= prewoven[1]
         return tuple(methods)
 
-    def _prewoven_methods(self, class_: LoadedClass, room: int) -> messages.PrewovenMethods | None:
+    def _prewoven_methods(self, class_: LoadedClass, room: int) -> tuple[messages.PrewovenMethods, int] | None:
+        """The woven methods of a class and their size; None if the agent must ask for the class."""
         weave_state = self.weave_state
         while True:
             with weave_state.lock:
@@ -235,19 +234,22 @@ class Instrumentation:
                     return None
             # Without the lock: an application thread may be waiting for an answer about another class.
             try:
-                result = weave_methods(prepared.file, prepared.advised.plan, first)
+                result = weave_methods(prepared.file, prepared.advised.plan, first, class_.loader)
                 names_lost = loses_parameter_names(weave_state.java_version)
                 prewoven = prewoven_methods(class_.id, prepared.file, result, _method_sites(result.sites), names_lost)
             except ClassFileError:
                 return None  # reported when it is woven
+            if prewoven is None:
+                return None
+            size = size_of(prewoven)
             with weave_state.lock:
-                if prewoven is None or size_of(prewoven) > room or not weave_state.has_room(len(result.sites)):
+                if size > room or not weave_state.has_room(len(result.sites)):
                     return None
                 if weave_state.next_site == first:  # otherwise another answer has used these numbers
                     weave_state.take_sites(len(result.sites))
                     weave_state.wove(class_.name, class_.loader, result.sites)
                     prepared.sites = result.sites
-                    return prewoven
+                    return prewoven, size
 
     def retransformed(self, classes: Iterable[LoadedClass], failed: Container[int]) -> None:
         """Called when the agent has woven the classes; ``failed``: ids of classes that are not woven."""
@@ -425,7 +427,7 @@ class Instrumentation:
         probes = frozenset(probe for method in planned.methods for probe in method.probes)
         earlier_site = weave_state.first_site(request.name, request.loader, digest, probes)
         first = weave_state.next_site if earlier_site is None else earlier_site
-        result = weave_class(self._factory, file, planned, first, advised)
+        result = weave_class(self._factory, file, planned, first, advised, request.loader)
         for refusal in result.refusals:
             weave_state.refuse(refusal)
         if result.data is None:
@@ -504,17 +506,19 @@ def _members(file: ClassFile) -> tuple[str, str | None, tuple[str, ...], dict[tu
 
 
 def _method_sites(sites: Iterable[Site]) -> tuple[MethodSites, ...]:
-    return tuple(
-        MethodSites(
-            method,
-            descriptor,
-            tuple(
-                messages.Site(site.id, site.probe, site.point, site.line, site.target_class, site.member)
-                for site in group
-            ),
-        )
-        for (method, descriptor), group in groupby(sites, key=attrgetter("method", "descriptor"))
-    )
+    """The sites for the agent. The sites of a method follow each other."""
+    methods: list[MethodSites] = []
+    name = descriptor = ""
+    of_method: list[messages.Site] = []
+    for site in sites:
+        if site.method != name or site.descriptor != descriptor:
+            if of_method:
+                methods.append(MethodSites(name, descriptor, tuple(of_method)))
+            name, descriptor, of_method = site.method, site.descriptor, []
+        of_method.append(messages.Site(site.id, site.probe, site.point, site.line, site.target_class, site.member))
+    if of_method:
+        methods.append(MethodSites(name, descriptor, tuple(of_method)))
+    return tuple(methods)
 
 
 def handler_classes(handlers: Sequence[HandlerClass]) -> tuple[messages.HandlerClass, ...]:

@@ -281,7 +281,11 @@ def doubtful(
     """
     warnings: list[Diagnostic] = []
     for probe in probes:
-        if not isinstance(probe.attachment, MethodAttachment):
+        attachment = probe.attachment
+        if not isinstance(attachment, MethodAttachment):
+            continue
+        self_span = _self_of(probe)
+        if attachment.thrown is None and self_span is None and not _is_exact(attachment):
             continue
         methods = [
             (matched_class, method)
@@ -292,14 +296,13 @@ def doubtful(
         if not methods:
             continue
         loaders = list(dict.fromkeys(matched_class.loaded.loader for matched_class, _ in methods))
-        if probe.attachment.thrown is not None and not _is_there(probe.attachment.thrown, loaders, inventory, exists):
+        if attachment.thrown is not None and not _is_there(attachment.thrown, loaders, inventory, exists):
             names = [loaded_class.name for loaded_class in inventory.names()]
             warnings.append(diagnose.no_such_exception(probe, names, inventory.facts))
-        self_span = _self_of(probe)
         if self_span is not None and all(_is_static(matched_class.file, method) for matched_class, method in methods):
             spelled = [diagnose.method_of(matched_class.loaded.name, method.name) for matched_class, method in methods]
             warnings.append(diagnose.always_null_self(probe, self_span, list(dict.fromkeys(spelled))))
-        abstract = _abstract_methods(probe.attachment, [matched_class for matched_class, _ in methods])
+        abstract = _abstract_methods(attachment, [matched_class for matched_class, _ in methods])
         if abstract:
             owner, names = abstract
             warnings.append(diagnose.interface_with_some_code(probe, owner, names, inventory.subtypes(owner)))
@@ -311,8 +314,7 @@ def _abstract_methods(attachment: MethodAttachment, classes: Sequence[MatchedCla
     probe is in other classes, too. ``classes``: the classes with the probe.
     """
     first = classes[0]
-    is_exact = all(pattern.kind is ClassPatternKind.EXACT for text in attachment.classes for pattern in text.classes)
-    if not is_exact or attachment.signature is not None or first.file is None:
+    if not _is_exact(attachment) or attachment.signature is not None or first.file is None:
         return None
     if any(matched_class.loaded.name != first.loaded.name for matched_class in classes):
         return None
@@ -325,6 +327,11 @@ def _abstract_methods(attachment: MethodAttachment, classes: Sequence[MatchedCla
         if method.code is None and any(pattern.matches(method.name, method.annotations) for pattern in patterns)
     ]
     return (first.loaded.name, list(dict.fromkeys(names))) if names else None
+
+
+def _is_exact(attachment: MethodAttachment) -> bool:
+    """Whether the patterns of classes are names."""
+    return all(pattern.kind is ClassPatternKind.EXACT for text in attachment.classes for pattern in text.classes)
 
 
 def _is_there(

@@ -152,16 +152,19 @@ class WeaveState:
         for refusal in prewoven.refusals:
             self.refuse(refusal)
         self.find(prewoven.problems)
-        self.wove(prewoven.name, loader, prewoven.sites)
+        self.wove(prewoven.name, loader, [site.of_loader(loader) for site in prewoven.sites])
         return True
 
     def wove(self, name: str, loader: str, sites: Iterable[Site]) -> None:
-        """Called when the JVM gets the class with these sites. An unchanged class has no sites."""
-        places = set()
+        """Called when the JVM gets the class with these sites, which name its loader. An unchanged class has no
+        sites."""
+        places: set[Place] = set()
         for site in sites:
-            self.sites[site.id] = site.of_loader(loader)
-            self._methods.setdefault(site.probe, {})[name, loader, site.method, site.descriptor] = None
-            places.add((site.probe, site.method, site.descriptor))
+            self.sites[site.id] = site
+            place = (site.probe, site.method, site.descriptor)
+            if place not in places:  # a method often has several sites of a probe
+                places.add(place)
+                self._methods.setdefault(site.probe, {})[name, loader, site.method, site.descriptor] = None
         if places:
             self.woven[name, loader] = frozenset(places)
         else:

@@ -139,7 +139,7 @@ class Site(NamedTuple):
     line: int
     target_class: str = ""
     member: str = ""
-    loader: str = ""  # in the form of the agent; the weaver leaves it empty
+    loader: str = ""  # in the form of the agent; empty while no loader has loaded the class
 
     def of_loader(self, loader: str) -> Site:
         return tuple.__new__(Site, (*self[:-1], loader))  # same result as _replace, in a third of the time

@@ -183,6 +183,7 @@ class Planner:
             list(earlier._bound.items()) if earlier else []
         )  # copied in one operation, because another thread may add entries
         self._bound = {key: bound_probe for key, bound_probe in bound_earlier if key[0] in earlier_rules}
+        self._without_inputs: dict[tuple[int, Point, bool, bool], PlannedAdvice | ScriptError] = {}
 
     def patterns(self, only: Container[int] | None = None) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
         """The class patterns of the program for the agent, without duplicates. Each has the constant pool entries that
@@ -259,14 +260,13 @@ class Planner:
     def _plan_method(self, rule: _Rule, inside: _Inside, in_jdk: bool, findings: _Findings) -> list[PlannedAdvice]:
         """The places of a rule in a selected method. Adds to ``findings``."""
         refusals, problems, unfit = findings
-        classfile, method = inside.file, inside.method
-        name, label = classfile.name.replace("/", "."), method.name + method.descriptor
+        method = inside.method
         if method.access_flags & (ACC_ABSTRACT | ACC_NATIVE):
             # A wide pattern does not include methods without operations.
             if not INSIDE.issuperset(rule.attachment.points) or any(pattern.is_exact for pattern in rule.methods):
                 kind = "native" if method.access_flags & ACC_NATIVE else "abstract"
                 detail = f"{method.name} is {kind}: it has no bytecode"
-                refusals.append(Refusal(RefusalReason.NO_CODE, name, label, detail))
+                refusals.append(Refusal(RefusalReason.NO_CODE, inside.class_name, inside.label, detail))
             return []
         advice: list[PlannedAdvice] = []
         unfit_before = len(problems)
@@ -275,16 +275,29 @@ class Planner:
                 if point in INSIDE:
                     advice += self._plan_inside(rule, inside, point, in_jdk, refusals, problems)
                     continue
-                bound_probe = self._bind(rule, _shape(rule, classfile, method, point, in_jdk), inside)
-                if isinstance(bound_probe, ScriptError):
-                    problems.extend(_in_method(problem, inside.subject) for problem in bound_probe.diagnostics)
+                planned = self._plan_end(rule, inside, point, in_jdk)
+                if isinstance(planned, ScriptError):
+                    problems.extend(_in_method(problem, inside.subject) for problem in planned.diagnostics)
                 else:
-                    advice.append(PlannedAdvice(bound_probe))
+                    advice.append(planned)
         except ClassFileError as error:
-            refusals.append(Refusal(RefusalReason.MALFORMED, name, label, str(error)))
+            refusals.append(Refusal(RefusalReason.MALFORMED, inside.class_name, inside.label, str(error)))
         if len(problems) > unfit_before:
             unfit.setdefault(rule.probe.id, []).append(_Unfit(rule, method, unfit_before, len(problems)))
         return advice
+
+    def _plan_end(self, rule: _Rule, inside: _Inside, point: Point, in_jdk: bool) -> PlannedAdvice | ScriptError:
+        """The advice at an end of a method. Methods share the advice of a rule that needs nothing from them. Raises
+        ClassFileError.
+        """
+        key = (rule.probe.id, point, inside.method.is_static, in_jdk)
+        planned = None if rule.uses_inputs else self._without_inputs.get(key)
+        if planned is None:
+            bound_probe = self._bind(rule, _shape(rule, inside.file, inside.method, point, in_jdk), inside)
+            planned = bound_probe if isinstance(bound_probe, ScriptError) else PlannedAdvice(bound_probe)
+            if not rule.uses_inputs:
+                self._without_inputs[key] = planned
+        return planned
 
     def looked_through(self, probe: int, file: ClassFile) -> list[tuple[Member, MethodOperations]]:
         """The methods of a class in which a probe at points inside methods looks for its places."""
@@ -329,7 +342,6 @@ class Planner:
         """The places of a rule at a point inside a method. Raises ClassFileError."""
         advice = []
         for place in inside.places(rule, point):
-            label = inside.method.name + inside.method.descriptor
             bound_probe = self._bind(rule, inside.shape(rule, point, place, in_jdk), inside)
             if isinstance(bound_probe, ScriptError):
                 problems.extend(_in_method(diagnostic, inside.subject) for diagnostic in bound_probe.diagnostics)
@@ -338,11 +350,10 @@ class Planner:
             if lacking is None:
                 advice.append(PlannedAdvice(bound_probe, place.at, place.target_class, place.member))
             else:
-                refusals.append(Refusal(lacking[0], inside.file.name.replace("/", "."), label, lacking[1]))
+                refusals.append(Refusal(lacking[0], inside.class_name, inside.label, lacking[1]))
         if point is Point.LINE and not inside.operations.lines:
             detail = "compiled without line numbers (javac -g:lines): ENTRY, RETURN and CALL need none"
-            label = inside.method.name + inside.method.descriptor
-            refusals.append(Refusal(RefusalReason.NO_LINES, inside.file.name.replace("/", "."), label, detail))
+            refusals.append(Refusal(RefusalReason.NO_LINES, inside.class_name, inside.label, detail))
         return advice
 
     def _bind(self, rule: _Rule, shape: Shape, inside: _Inside) -> BoundProbe | ScriptError:
@@ -419,8 +430,21 @@ class _Inside:
     def __init__(self, file: ClassFile, method: Member) -> None:
         self.file = file
         self.method = method
-        self.subject = _Traced(file, method)
         self._operations: MethodOperations | None = None
+
+    @property
+    def subject(self) -> _Traced:
+        return _Traced(self.file, self.method)
+
+    @property
+    def class_name(self) -> str:
+        """The binary name of the class."""
+        return self.file.name.replace("/", ".")
+
+    @property
+    def label(self) -> str:
+        """The method in refusals."""
+        return self.method.name + self.method.descriptor
 
     @property
     def operations(self) -> MethodOperations:

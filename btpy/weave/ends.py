@@ -57,45 +57,55 @@ def ends_of(
 
     Raises ValueError if the plan asks for an input that the place does not have.
     """
-    key = (id(advice), id(locals_), inside, descriptor, static, constructor, max_locals, class_name)
+    key = (id(advice), id(locals_), inside)
     known = _known.get(key)
     if known is None:
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
-        part = _used_part(advice, locals_, inside, descriptor)
-        ends = _shared(advice, locals_, inside, part, static, constructor, max_locals, class_name)
-        known = _known[key] = (advice, locals_, ends)
-    return known[2]
+        known = _known[key] = _Known(advice, locals_, inside)
+    part = known.used_part(descriptor)
+    shape = (part, static, constructor, max_locals, class_name)
+    ends = known.ends.get(shape)
+    if ends is None:
+        if len(known.ends) >= _MOST_KNOWN:
+            known.ends.clear()
+        ends = known.ends[shape] = _shared(advice, locals_, inside, *shape)
+    return ends
 
 
-_known: Final[
-    dict[
-        tuple[int, int, frozenset[Operand], str, bool, bool, int, str],
-        tuple[tuple[Advice, ...], tuple[FrameLocal, ...], Ends],
-    ]
-] = {}
-"""The ends of methods whose plans share their advice, which is faster to find by its identity. A value keeps the advice
-and the frame locals alive, so no other objects get their ids."""
+class _Known:
+    """The ends of methods whose plans share their advice: it is faster to find by its identity. The object keeps the
+    advice and the frame locals alive, so no other objects get their ids.
+    """
+
+    def __init__(self, advice: tuple[Advice, ...], locals_: tuple[FrameLocal, ...], inside: frozenset[Operand]) -> None:
+        self.advice = advice
+        self.locals_ = locals_
+        self.ends: dict[tuple[str, bool, bool, int, str], Ends] = {}
+        operands = [operand for call in advice for operand in call.operands]
+        operands += [operand for local in locals_ for operand in local.operands]
+        operands += inside
+        indexes = [operand.number for operand in operands if operand.kind is OperandKind.ARGUMENT]
+        self._parameters = max(indexes, default=-1) + 1
+        self._wants_result = any(operand.kind is OperandKind.RESULT for operand in operands)
+
+    def used_part(self, descriptor: str) -> str:
+        """The part of a method descriptor that the code uses, erased: the parameters up to the last one that it uses,
+        and the result if it uses it. A shorter part lets more methods share a block.
+        """
+        if not self._parameters and not self._wants_result:
+            return "()V"
+        return _part(descriptor, self._parameters, self._wants_result)
+
+
+_known: Final[dict[tuple[int, int, frozenset[Operand]], _Known]] = {}
 _MOST_KNOWN: Final = 4096
 
 
 @lru_cache(maxsize=8192)
-def _used_part(
-    advice: tuple[Advice, ...], locals_: tuple[FrameLocal, ...], inside: frozenset[Operand], descriptor: str
-) -> str:
-    """The part of a method descriptor that the code uses, erased: the parameters up to the last one that it uses, and
-    the result if it uses it. A shorter part lets more methods share a block.
-    """
-    operands = [operand for call in advice for operand in call.operands]
-    operands += [operand for local in locals_ for operand in local.operands]
-    operands += inside
-    indexes = [operand.number for operand in operands if operand.kind is OperandKind.ARGUMENT]
-    count = max(indexes, default=-1) + 1
-    wants_result = any(operand.kind is OperandKind.RESULT for operand in operands)
-    if not count and not wants_result:
-        return "()V"
+def _part(descriptor: str, parameter_count: int, with_result: bool) -> str:
     parameters, result = descriptors.parse(descriptors.erase_all(descriptor))
-    return f"({''.join(parameters[:count])}){result if wants_result else 'V'}"
+    return f"({''.join(parameters[:parameter_count])}){result if with_result else 'V'}"
 
 
 @lru_cache(maxsize=4096)

@@ -25,9 +25,10 @@ def without(ranges: Iterable[tuple[int, int]], holes: list[int]) -> list[tuple[i
 class Numbering:
     """Gives out site ids in one method: ``first`` and up, in the order of the calls."""
 
-    def __init__(self, first: int, class_name: str, method: str, descriptor: str) -> None:
+    def __init__(self, first: int, class_name: str, loader: str, method: str, descriptor: str) -> None:
         self._first = first
         self._class_name = class_name
+        self._loader = loader
         self._method = method
         self._descriptor = descriptor
         self.sites: list[Site] = []
@@ -46,6 +47,7 @@ class Numbering:
 
     def number(self, probe: int, point: Point, line: int, target_class: str = "", member: str = "") -> int:
         number = self._first + len(self.sites)
-        place = (number, probe, point, self._class_name, self._method, self._descriptor, line, target_class, member, "")
+        class_name, method, descriptor = self._class_name, self._method, self._descriptor
+        place = (number, probe, point, class_name, method, descriptor, line, target_class, member, self._loader)
         self.sites.append(_new(Site, place))
         return number

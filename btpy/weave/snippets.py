@@ -115,19 +115,18 @@ class Snippet:
         self._parts: list[bytes | int | Constant] = []
         self.max_depth = depth
 
-    def assembled(self, pool: ConstantPool, first: int, first_of_method: int) -> bytes:
+    def assembled(self, assembler: Assembler, first: int, first_of_method: int) -> bytes:
         """The code. Site 0 of the block gets the number ``first``, site −1 the number ``first_of_method``, site −2 the
-        next one, and so on. Constants are added to the pool."""
-        out = []
+        next one, and so on."""
+        out = b""
         for part in self._parts:
             if isinstance(part, int):
-                out.append(_site(first + part if part >= 0 else first_of_method - 1 - part, pool))
+                out += assembler.site(first + part if part >= 0 else first_of_method - 1 - part)
             elif isinstance(part, Constant):
-                out.append(part.assembled(pool))
+                out += assembler.instruction(part)
             else:
-                out.append(part)
-        out.append(self._code)
-        return b"".join(out)
+                out += part
+        return out + self._code
 
     def _emit(self, change: int, code: bytes) -> None:
         self._code += code
@@ -205,23 +204,54 @@ class Snippet:
 
     def _invoke(self, handler: Handler) -> None:
         change = descriptors.call_change(handler.descriptor)
-        self._part(change, Constant(_INVOKESTATIC, (METHODREF, *handler)))
+        # The class file does not mention handlers, and a search takes time.
+        self._part(change, Constant(_INVOKESTATIC, (METHODREF, *handler), search=handler is _NANO_TIME))
 
 
 class Constant:
-    """An instruction with its constant: a member, or for ``ldc`` the name of a class."""
+    """An instruction with its constant: a member, or for ``ldc`` the name of a class. ``search``: whether the class
+    file may have the constant.
+    """
 
-    __slots__ = ("key", "opcode")
+    __slots__ = ("key", "opcode", "search")
 
-    def __init__(self, opcode: bytes, key: MemberKey | str) -> None:
+    def __init__(self, opcode: bytes, key: MemberKey | str, search: bool = True) -> None:
         self.opcode = opcode
         self.key = key
+        self.search = search
 
-    def assembled(self, pool: ConstantPool) -> bytes:
-        key = self.key
-        if isinstance(key, str):
-            return _load_constant(pool.class_(key))
-        return self.opcode + pool.member(key).to_bytes(2, "big")
+
+class Assembler:
+    """Writes the instructions of snippets that have constants, and adds the constants to the pool of a class. It
+    remembers these instructions, so it is valid until constants are removed from the pool.
+    """
+
+    def __init__(self, pool: ConstantPool) -> None:
+        self._pool = pool
+        self._instructions: dict[Constant, bytes] = {}
+        self._bases: dict[int, bytes] = {}
+
+    def instruction(self, constant: Constant) -> bytes:
+        code = self._instructions.get(constant)
+        if code is None:
+            key = constant.key
+            if isinstance(key, str):
+                code = _load_constant(self._pool.class_(key))
+            else:
+                code = constant.opcode + self._pool.member(key, constant.search).to_bytes(2, "big")
+            self._instructions[constant] = code
+        return code
+
+    def site(self, number: int) -> bytes:
+        """Pushes the number of a site. 32,768 sites share one constant, so sites cannot fill the constant pool."""
+        offset = number & 0x7FFF
+        small = _SIPUSH + offset.to_bytes(2, "big") if offset > 127 else _SMALL[offset]
+        if offset == number:
+            return small
+        base = self._bases.get(number - offset)
+        if base is None:
+            base = self._bases[number - offset] = _load_constant(self._pool.integer(number - offset))
+        return base + small + _IADD if offset else base
 
 
 _LDC: Final = bytes((op.LDC,))
@@ -229,16 +259,6 @@ _INVOKESTATIC: Final = bytes((op.INVOKESTATIC,))
 _NANO_TIME: Final = Handler("java/lang/System", "nanoTime", "()J")
 
 _SITE_DEPTH: Final = 2  # two slots, for the base and the offset
-
-
-def _site(number: int, pool: ConstantPool) -> bytes:
-    """Pushes the number of a site. 32,768 sites share one constant, so sites cannot fill the constant pool."""
-    offset = number & 0x7FFF
-    small = _SIPUSH + offset.to_bytes(2, "big") if offset > 127 else _SMALL[offset]
-    if offset == number:
-        return small
-    base = _load_constant(pool.integer(number - offset))
-    return base + small + _IADD if offset else base
 
 
 #: Push each ``int`` of 7 bits.

@@ -71,7 +71,7 @@ from btpy.plan.plan import (
 from btpy.weave import around, sites
 from btpy.weave.ends import EXCEPTION, OWN_MONITOR, Ends, ends_of, kinds
 from btpy.weave.sites import Numbering
-from btpy.weave.snippets import Bindings, LocalsOverflowError, Snippet, Variable, Variables
+from btpy.weave.snippets import Assembler, Bindings, LocalsOverflowError, Snippet, Variable, Variables
 
 _STACK_MAPS_SINCE: Final = 50  # class-file version (JVMS §4.10)
 
@@ -82,8 +82,9 @@ _DURATION: Final = (OperandKind.DURATION, 0)
 _NOTHING: Final[frozenset[Operand]] = frozenset()
 
 
-def weave(source: bytes | ClassFile, plan: ClassPlan, first_site: int) -> Woven:
+def weave(source: bytes | ClassFile, plan: ClassPlan, first_site: int, loader: str = "") -> Woven:
     """Weaves ``plan`` into a class file, which may already be parsed. Site numbers begin with ``first_site``.
+    ``loader``: the loader of the class, for its sites.
 
     If the class is faulty, nothing is raised: the whole class or single methods are refused. Raises ValueError if the
     plan is wrong (two plans for a method, an operand that the place does not have).
@@ -95,7 +96,7 @@ def weave(source: bytes | ClassFile, plan: ClassPlan, first_site: int) -> Woven:
     except ClassFileError as error:
         class_name = plan.class_name.replace("/", ".")
         return Woven(None, (), (Refusal(RefusalReason.MALFORMED, class_name, None, str(error)),))
-    methods = weave_methods(file, plan, first_site)
+    methods = weave_methods(file, plan, first_site, loader)
     replacements = [(code_of(method), content) for method, content in methods.code]
     data = with_code(file, methods.pool, replacements) if replacements else None
     return Woven(data, methods.sites, methods.refusals)
@@ -112,13 +113,14 @@ class WovenMethods(NamedTuple):
     refusals: tuple[Refusal, ...]
 
 
-def weave_methods(file: ClassFile, plan: ClassPlan, first_site: int) -> WovenMethods:
+def weave_methods(file: ClassFile, plan: ClassPlan, first_site: int, loader: str = "") -> WovenMethods:
     """Like :func:`weave`, for a class file of the class of the plan, but does not write it."""
     plans = {(method.name, method.descriptor): method for method in plan.methods}
     if len(plans) != len(plan.methods):
         raise ValueError(f"two plans for one method of {plan.class_name}")
     class_name = plan.class_name.replace("/", ".")
     pool = file.pool.growable_copy()
+    assembler = Assembler(pool)
     code: list[tuple[Member, bytes]] = []
     woven_sites: list[Site] = []
     refusals = []
@@ -127,9 +129,9 @@ def weave_methods(file: ClassFile, plan: ClassPlan, first_site: int) -> WovenMet
         if method_plan is None or not (method_plan.advice or method_plan.locals):
             continue
         count = pool.count
-        numbering = Numbering(first_site + len(woven_sites), class_name, method.name, method.descriptor)
+        numbering = Numbering(first_site + len(woven_sites), class_name, loader, method.name, method.descriptor)
         try:
-            content = _MethodWeaver(file, pool, method, method_plan, numbering).weave()
+            content = _MethodWeaver(file, pool, assembler, method, method_plan, numbering).weave()
         except _RefusedError as refusal:
             reason, detail = refusal.reason, str(refusal)
         except LocalsOverflowError as too_large:
@@ -144,6 +146,7 @@ def weave_methods(file: ClassFile, plan: ClassPlan, first_site: int) -> WovenMet
                 woven_sites += numbering.sites
             continue
         pool.truncate(count)
+        assembler = Assembler(pool)
         refusals.append(Refusal(reason, class_name, method.name + method.descriptor, detail))
     return WovenMethods(pool, tuple(code), tuple(woven_sites), tuple(refusals))
 
@@ -176,7 +179,13 @@ class _MethodWeaver:
     """Weaves one method. The fields are the values of the steps, in their order."""
 
     def __init__(
-        self, file: ClassFile, pool: ConstantPool, method: Member, plan: MethodPlan, numbering: Numbering
+        self,
+        file: ClassFile,
+        pool: ConstantPool,
+        assembler: Assembler,
+        method: Member,
+        plan: MethodPlan,
+        numbering: Numbering,
     ) -> None:
         code = method.code
         if code is None:
@@ -187,6 +196,7 @@ class _MethodWeaver:
             raise _RefusedError(RefusalReason.PROTECTED, detail)
         self._file = file
         self._pool = pool
+        self._assembler = assembler
         self._method = method
         self._code: Code = code
         self._bytecode: Bytecode = scan(code.code)
@@ -460,7 +470,7 @@ class _MethodWeaver:
         """The code of a block that runs with at most ``depth`` slots on the stack."""
         if depth + block.max_depth > self._max_stack:
             self._max_stack = depth + block.max_depth
-        return block.assembled(self._pool, first_site, self._first_site)
+        return block.assembled(self._assembler, first_site, self._first_site)
 
     def _covered(self, exits: list[int], relocation: Relocation) -> list[tuple[int, int]]:
         """The new ranges of the handler."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from enum import IntEnum
 from functools import cache
 from itertools import groupby
@@ -22,7 +21,7 @@ from btpy.dataclass import dataclass
 from btpy.errors import ProtocolError
 from btpy.model.words import NumberedWord
 from btpy.wire import messages
-from btpy.wire.messages import MAX_FRAME, Fixed, Message, Remainder, Width
+from btpy.wire.messages import MAX_FRAME, Fixed, Message, Remainder, Width, field_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +178,13 @@ def _counted() -> Layout:
 
 def _text() -> Layout:
     counted = _counted()
+    empty = _COUNT.pack(0)
 
     def append(out: bytearray, value: str) -> None:
-        # Two texts of most sites are empty.
-        counted.append(out, value.encode("utf-8", "surrogatepass") if value else b"")
+        if value:
+            counted.append(out, value.encode("utf-8", "surrogatepass"))
+        else:  # most sites have two empty texts
+            out += empty
 
     def read(data: bytes, at: int) -> tuple[str, int]:
         raw, end = counted.read(data, at)
@@ -214,7 +216,7 @@ def _list(item: Layout) -> Layout:
 
 def _record(kind: type[Any]) -> Layout:
     hints = get_type_hints(kind, include_extras=True)
-    names = [field.name for field in fields(kind)]
+    names = field_names(kind)
     layouts = [_layout(hints[name]) for name in names]
     writers = list(_writers(list(zip(names, layouts, strict=True))))
     readers = [layout.read for layout in layouts]

@@ -1,4 +1,4 @@
-"""The messages of ``docs/protocol.md``, one dataclass each.
+"""The messages of ``docs/protocol.md``, one dataclass each. Parts that a message has thousands of are named tuples.
 
 The order and the annotations of the fields *are* the layout on the wire: :mod:`btpy.wire.codec` derives the layout from
 them, so each message is described once. Names, order and widths follow the document; ``list<T>`` is ``tuple[T, ...]``.
@@ -6,8 +6,9 @@ them, so each message is described once. Names, order and widths follow the docu
 
 from __future__ import annotations
 
+from dataclasses import fields
 from enum import IntEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from btpy.dataclass import dataclass
 from btpy.model.maps import MapKind
@@ -54,6 +55,11 @@ Hash = Annotated[bytes, Fixed(32)]
 HashKey = Annotated[bytes, Fixed(16)]
 Fingerprint = Annotated[bytes, Fixed(12)]
 Rest = Annotated[bytes, Remainder()]
+
+
+def field_names(kind: Any) -> tuple[str, ...]:
+    """The fields of a message, or of a part of one, in their order on the wire."""
+    return getattr(kind, "_fields", None) or tuple(field.name for field in fields(kind))
 
 
 # Parts of messages.
@@ -197,8 +203,7 @@ class HandlerClass:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     id: U4
     probe: U4
     point: Point
@@ -207,15 +212,13 @@ class Site:
     member: str
 
 
-@dataclass(frozen=True, slots=True)
-class MethodSites:
+class MethodSites(NamedTuple):
     method: str
     descriptor: str
     sites: tuple[Site, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WovenCode:
+class WovenCode(NamedTuple):
     """The old content of the Code attribute of a method (``shown``: its fingerprint), and the new content; ``name`` and
     ``descriptor`` are indexes of the constant pool.
     """

@@ -179,7 +179,7 @@ def test_the_agent_asks_when_methods_were_prewoven_into_other_code(
     beginning = client.asked[0].data[4 : ClassFile.parse(client.asked[0].data).pool_end]
 
     def method(**changes: Any) -> PrewovenMethods:
-        return replace(prewoven, methods=(replace(first, **changes), *prewoven.methods[1:]))
+        return replace(prewoven, methods=(first._replace(**changes), *prewoven.methods[1:]))
 
     wrong = {
         "version": replace(prewoven, beginning=fingerprint(b"\1" + beginning[1:])),

@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from enum import Enum
 from typing import Any, get_args, get_origin, get_type_hints
 
 from btpy.wire import codec
-from btpy.wire.messages import Fixed, Message, Remainder, Width
+from btpy.wire.messages import Fixed, Message, Remainder, Width, field_names
 
 _NUMBERS = (0, 1, 2, 7, 100, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 63, (1 << 64) - 1)
 _TEXTS = ("", "a", "Subject", "java.lang.String", "**", "(a+)+$", "[", "\ud800", "é\U0001f600", "\x1b[2J", "x" * 300)
@@ -59,7 +58,7 @@ class Frames:
     def _built(self, kind: Any) -> Any:
         hints = self._hints.get(kind) or get_type_hints(kind, include_extras=True)
         self._hints[kind] = hints
-        return kind(*(self._value(hints[field.name]) for field in fields(kind)))
+        return kind(*(self._value(hints[name]) for name in field_names(kind)))
 
     def _value(self, annotation: Any) -> Any:
         choose = self._random

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Any, Protocol, cast, get_args, get_origin, get_type_hints
 
 from btpy.wire import codec, messages
-from btpy.wire.messages import Fixed, Message, Remainder, Width
+from btpy.wire.messages import Fixed, Message, Remainder, Width, field_names
 
 CONTROLS = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
 HOSTILE = (
@@ -78,11 +78,8 @@ def _fields(numbers: int | None = None, text: str | None = None, data: bytes | N
 
     def rebuilt(value: Any) -> Any:
         hints = get_type_hints(type(value), include_extras=True)
-        values = {
-            field.name: changed(getattr(value, field.name), hints[field.name], field.name == "request")
-            for field in fields(value)
-        }
-        return replace(value, **values)
+        names = field_names(type(value))
+        return type(value)(*(changed(getattr(value, name), hints[name], name == "request") for name in names))
 
     def lie(message: Message, sender: Sender) -> Sequence[bytes]:
         lied = rebuilt(message)
@@ -96,7 +93,7 @@ def _fields(numbers: int | None = None, text: str | None = None, data: bytes | N
 def _proof(message: Any) -> dict[str, Any]:
     """The fields of a handshake that must be right, or else the client ends the connection at once."""
     names = ("mac", "magic", "version", "nonce", "retransformation")
-    return {field.name: getattr(message, field.name) for field in fields(message) if field.name in names}
+    return {name: getattr(message, name) for name in field_names(type(message)) if name in names}
 
 
 def blank(annotation: Any) -> Any:
@@ -112,7 +109,7 @@ def blank(annotation: Any) -> Any:
     if issubclass(annotation, Enum):
         return next(iter(annotation))
     hints = get_type_hints(annotation, include_extras=True)
-    return annotation(*(blank(hints[field.name]) for field in fields(annotation)))
+    return annotation(*(blank(hints[name]) for name in field_names(annotation)))
 
 
 def _other_request(difference: int) -> Change:

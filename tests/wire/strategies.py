@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from enum import Enum
 from typing import Any, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
 from btpy.wire import messages
-from btpy.wire.messages import Fixed, Message, Remainder, Width
+from btpy.wire.messages import Fixed, Message, Remainder, Width, field_names
 
 ALL = (*messages.HANDSHAKE, *messages.FROM_CLIENT, *messages.FROM_AGENT)
 
@@ -36,7 +35,7 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
         words = {getattr(word, "number", word.value): word for word in reversed(list(annotation))}
         return st.sampled_from(list(words.values()))  # if words share a number, the decoded one
     hints = get_type_hints(annotation, include_extras=True)
-    return st.builds(annotation, *(values(hints[field.name]) for field in fields(annotation)))
+    return st.builds(annotation, *(values(hints[name]) for name in field_names(annotation)))
 
 
 def any_message() -> st.SearchStrategy[Message]:
