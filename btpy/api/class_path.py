@@ -86,7 +86,7 @@ class ClassPath:
             for probe in program.probes
             if isinstance(probe.attachment, MethodAttachment)
             and not problems
-            and not matching.methods(probe.id)
+            and not matching.has_methods(probe.id)
             and not probe.attachment.uncaught
         }
         notes = (

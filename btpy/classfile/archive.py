@@ -34,6 +34,7 @@ _ENTRY: Final = Struct("<4s4xHH4xLLLHHH8xL")
 _ENTRY_SIGNATURE: Final = b"PK\1\2"
 _LOCAL: Final = Struct("<4s22xHH")  # signature, lengths of the name and of the extra field
 _LOCAL_SIGNATURE: Final = b"PK\3\4"
+_EXTRA: Final = 64  # the length of an extra field for which a reader reserves room
 
 _PIECE: Final = 256 * 1024
 _MAX_PACKED: Final = MAX_CLASS_BYTES + 64 * 1024  # deflate adds at most its headers to the data
@@ -81,11 +82,16 @@ class Archive:
         if signature != _ENTRY_SIGNATURE or flags & _ENCRYPTED or size > MAX_CLASS_BYTES or packed > _MAX_PACKED:
             return None
         try:
+            # One read for both, because the extra field is seldom longer than the reserve.
             start = offset + self._shift
-            signature, name, extra = _LOCAL.unpack(os.pread(self._file, _LOCAL.size, start))
+            local = os.pread(self._file, _LOCAL.size + len(path) + _EXTRA + packed, start)
+            signature, name, extra = _LOCAL.unpack_from(local)
             if signature != _LOCAL_SIGNATURE:
                 return None
-            data = os.pread(self._file, packed, start + _LOCAL.size + name + extra)
+            content = _LOCAL.size + name + extra
+            data = local[content : content + packed]
+            if len(data) < packed:
+                data = os.pread(self._file, packed, start + content)
             if method == _DEFLATED:
                 data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, size + 1)
             elif method != _STORED:

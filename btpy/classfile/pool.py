@@ -63,7 +63,8 @@ class ConstantPool:
 
     ``count`` is ``constant_pool_count``: one more than the highest index.  Methods that add return the index of the
     entry and raise PoolOverflowError when there is no room; methods named ``…_at`` read, and raise ClassFileError when
-    the index is out of range or the entry is of another kind.
+    the index is out of range or the entry is of another kind.  ``search=False``: the class file seldom has the entry,
+    so it is added without a search for an equal one.
     """
 
     __slots__ = ("_added", "_data", "_indexes", "_named", "_parsed_count", "_starts", "_texts", "count")
@@ -126,17 +127,15 @@ class ConstantPool:
         pool.count = self.count
         return pool
 
-    def utf8(self, value: bytes | str) -> int:
+    def utf8(self, value: bytes | str, search: bool = True) -> int:
         """``bytes`` must be modified UTF-8."""
-        entry = _utf8(value) if isinstance(value, bytes) else _utf8_of(value)
-        return self._indexes.get(entry) or self._add(entry)
+        return self._add(_utf8(value) if isinstance(value, bytes) else _utf8_of(value), search=search)
 
     def class_(self, internal_name: str, search: bool = True) -> int:
-        """``internal_name`` as in JVMS §4.2.1 (slashes), or an array descriptor. ``search``: whether to use equal
-        entries of the class file."""
+        """``internal_name`` as in JVMS §4.2.1 (slashes), or an array descriptor."""
         index = self._named.get(internal_name)
         if index is None:
-            name = self._add(_utf8_of(internal_name), search=search)
+            name = self.utf8(internal_name, search)
             index = self._named[internal_name] = self._add(b"\x07" + name.to_bytes(2, "big"), name)
         return index
 
@@ -144,10 +143,10 @@ class ConstantPool:
         text = self.utf8(value)
         return self._add(b"\x08" + text.to_bytes(2, "big"), text)
 
-    def integer(self, value: int) -> int:
+    def integer(self, value: int, search: bool = True) -> int:
         index = self._named.get(value)
         if index is None:
-            index = self._named[value] = self._add(struct.pack(">Bi", INTEGER, value))
+            index = self._named[value] = self._add(struct.pack(">Bi", INTEGER, value), search=search)
         return index
 
     def float_(self, value: float) -> int:
@@ -160,7 +159,6 @@ class ConstantPool:
         return self._add(struct.pack(">Bd", DOUBLE, value))
 
     def name_and_type(self, name: str, descriptor: str, search: bool = True) -> int:
-        """``search``: whether to use equal texts of the class file."""
         name_index = self._add(_utf8_of(name), search=search)
         descriptor_index = self._add(_utf8_of(descriptor), search=search)
         return self._pair(NAME_AND_TYPE, name_index, descriptor_index)
@@ -175,7 +173,7 @@ class ConstantPool:
         return self.member((INTERFACE_METHODREF, owner, name, descriptor))
 
     def member(self, key: MemberKey, search: bool = True) -> int:
-        """A Fieldref, Methodref or InterfaceMethodref. ``search``: whether the class file may mention its class."""
+        """A Fieldref, Methodref or InterfaceMethodref."""
         index = self._named.get(key)
         if index is None:
             tag, owner, name, descriptor = key
@@ -189,8 +187,7 @@ class ConstantPool:
         return self._add(struct.pack(">BHH", tag, one, other), one if one > other else other)
 
     def _add(self, entry: bytes, refers_to: int = 0, search: bool = True) -> int:
-        """``refers_to``: the highest index in the entry. ``search``: whether to use an equal entry of the class
-        file."""
+        """``refers_to``: the highest index in the entry."""
         index = self._indexes.get(entry)
         if index is not None:
             return index

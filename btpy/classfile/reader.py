@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache, wraps
+from functools import cached_property, wraps
 from itertools import starmap
 from struct import iter_unpack, unpack_from
 from typing import Final, NamedTuple, ParamSpec, TypeVar
@@ -338,7 +338,7 @@ def table_items(content: bytes, width: int) -> list[int]:
     """The ``u2`` items of a table with ``width`` items in each row. The first item is the number of rows (JVMS §4.7.12
     and others). Raises ClassFileError if the length of the table does not match this number.
     """
-    items: list[int] = list(_unpacker(len(content) >> 1)(content))
+    items: list[int] = list(_items(len(content) >> 1).unpack_from(content))
     if not items or len(content) != 2 + 2 * width * items[0]:
         raise ClassFileError("a table ends too early or has bytes left over (JVMS §4.7)")
     return items
@@ -346,17 +346,21 @@ def table_items(content: bytes, width: int) -> list[int]:
 
 def table_bytes(items: list[int]) -> bytes:
     """The inverse of :func:`table_items`. Raises struct.error when an item needs more than two bytes."""
-    return _packer(len(items))(*items)
+    return _items(len(items)).pack(*items)
 
 
-@lru_cache(maxsize=512)
-def _packer(count: int) -> Callable[..., bytes]:
-    return struct.Struct(f">{count}H").pack
+_SHORT_TABLE: Final = 512
+_structs: Final[list[struct.Struct | None]] = [None] * _SHORT_TABLE
 
 
-@lru_cache(maxsize=512)
-def _unpacker(count: int) -> Callable[[bytes], tuple[int, ...]]:
-    return struct.Struct(f">{count}H").unpack_from
+def _items(count: int) -> struct.Struct:
+    """The layout of ``count`` items."""
+    known = _structs[count] if count < _SHORT_TABLE else None
+    if known is None:
+        known = struct.Struct(f">{count}H")
+        if count < _SHORT_TABLE:
+            _structs[count] = known
+    return known
 
 
 def _lines(attributes: Sequence[Attribute]) -> tuple[list[int], list[int]]:

@@ -116,14 +116,11 @@ def _laid_out(
             pieces.append(larger)
             position += len(larger)
         last = point
-        start = position
-        for blocks in (falls, always):
-            block = blocks.get(point)
-            if block:
-                pieces.append(block)
-                position += len(block)
-        if start < position:
-            inserted.append(start)
+        block = falls.get(point, b"") + always.get(point, b"")
+        if block:
+            pieces.append(block)
+            inserted.append(position)
+            position += len(block)
             inserted.append(position)
     instructions += _range(position, position + len(code) - last + 1)
     pieces.append(code[last:])

@@ -157,7 +157,7 @@ class Agent:
                     files.update(rest)
                 for loaded in chunk:
                     yield loaded, files.get(loaded.id, b"")
-                    self.progress.advance()
+                self.progress.advance(done=len(chunk))
 
     def _begin_reading(
         self, classes: Sequence[LoadedClass], local_file: ClassFileOf

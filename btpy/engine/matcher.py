@@ -73,7 +73,7 @@ class Matcher:
                 probe, classes, refusals, waiting_inventory if probe.attachment.pending else inventory
             )
             for probe in self.probes
-            if isinstance(probe.attachment, MethodAttachment) and not matching.methods(probe.id) and not is_hidden
+            if isinstance(probe.attachment, MethodAttachment) and not matching.has_methods(probe.id) and not is_hidden
         }
         notes = (
             *other_lines(self.probes, instrumentation.planner, looked_at(classes)),
@@ -126,7 +126,7 @@ class Matcher:
             return []
         problems = diagnose.together(matching.problems)
         elsewhere = all(
-            matching.methods(probe.id) for probe in self.probes if isinstance(probe.attachment, MethodAttachment)
+            matching.has_methods(probe.id) for probe in self.probes if isinstance(probe.attachment, MethodAttachment)
         )
         if not elsewhere:
             raise ScriptError(problems)
@@ -150,7 +150,7 @@ class Matcher:
                 continue
             if probe.id in probes or probe.id in matching.missing:
                 continue
-            if not matching.methods(probe.id):
+            if not matching.has_methods(probe.id):
                 diagnostics.append(self._why_missing(probe, matching.classes, refusals, inventory))
                 continue
             refusal = matching.refusal(probe.id, refusals)

@@ -69,6 +69,15 @@ class Matching:
             for method in class_.planned.methods
         )
 
+    def has_methods(self, probe: int) -> bool:
+        """Whether there are such methods."""
+        return any(
+            method.has(probe)
+            for class_ in self.classes
+            if class_.planned is not None
+            for method in class_.planned.methods
+        )
+
     def woven_classes(self, probe: int) -> int:
         """Classes with these methods."""
         return sum(
@@ -367,11 +376,13 @@ def _is_static(file: ClassFile | None, planned_method: PlannedMethod) -> bool:
 
 def check_limits(probes: Iterable[Probe], matching: Matching) -> None:
     """Raises UsageError for a probe that matches more methods or classes than it may."""
+    all_methods = sum(len(class_.planned.methods) for class_ in matching.classes if class_.planned is not None)
     for probe in probes:
         attachment = probe.attachment
         if not isinstance(attachment, MethodAttachment):
             continue
-        methods = matching.methods(probe.id)
+        # The methods of each probe are counted only if there are so many.
+        methods = matching.methods(probe.id) if all_methods > attachment.max_methods else 0
         if methods > attachment.max_methods:
             raise UsageError(
                 f"{probe.name} matches {methods} methods; the limit is {attachment.max_methods}",

@@ -10,7 +10,8 @@ all these parts. If the JVM shows the same parts, the agent puts the methods in 
 from __future__ import annotations
 
 from functools import lru_cache
-from struct import pack, unpack_from
+from struct import Struct, pack
+from typing import Final
 
 from btpy.classfile.reader import ClassFile, Member
 from btpy.classfile.writer import code_of, name_index
@@ -24,6 +25,9 @@ MAX_NAMES_BYTES = 256 * 1024
 _IN_CODE = ("LineNumberTable", "StackMapTable", "LocalVariableTable", "LocalVariableTypeTable")
 """The attributes that HotSpot keeps of a Code attribute, in the order in which it writes them
 (jvmtiClassFileReconstituter.cpp)."""
+
+_NAMES: Final = Struct(">HH").unpack_from
+"""The indexes of the name and the descriptor of a method."""
 
 
 def prewoven_methods(
@@ -41,7 +45,7 @@ def prewoven_methods(
         content_shown = _shown(method)
         if content_shown is None:
             return None
-        name, descriptor = unpack_from(">HH", file.data, method.offset + 2)
+        name, descriptor = _NAMES(file.data, method.offset + 2)
         methods.append(WovenCode(method.access_flags, name, descriptor, fingerprint(content_shown), content))
     parameter_names = _parameter_names(file) if names_lost else ()
     if parameter_names is None:
@@ -94,7 +98,7 @@ def _names(file: ClassFile, method: Member, parameters: tuple[tuple[int, int], .
         content = file.pool.utf8_at(index) if index else b""
         return pack(">HH", index, len(content)) + content
 
-    name, descriptor = unpack_from(">HH", file.data, method.offset + 2)
+    name, descriptor = _NAMES(file.data, method.offset + 2)
     rows = [pack(">H", flags) + text(index) for index, flags in parameters]
     return b"".join((text(name), text(descriptor), bytes((len(parameters),)), *rows))
 

@@ -159,12 +159,14 @@ class WeaveState:
         """Called when the JVM gets the class with these sites, which name its loader. An unchanged class has no
         sites."""
         places: set[Place] = set()
+        known_sites, methods = self.sites, self._methods
         for site in sites:
-            self.sites[site.id] = site
-            place = (site.probe, site.method, site.descriptor)
+            probe, method, descriptor = site.probe, site.method, site.descriptor
+            known_sites[site.id] = site
+            place = (probe, method, descriptor)
             if place not in places:  # a method often has several sites of a probe
                 places.add(place)
-                self._methods.setdefault(site.probe, {})[name, loader, site.method, site.descriptor] = None
+                methods.setdefault(probe, {})[name, loader, method, descriptor] = None
         if places:
             self.woven[name, loader] = frozenset(places)
         else:

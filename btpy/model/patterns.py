@@ -44,13 +44,13 @@ class ClassPattern:
             case ClassPatternKind.SIMPLE_NAME:
                 return simple_name(name) == self.text
             case ClassPatternKind.GLOB | ClassPatternKind.REGEX:
-                return _compiled(self).fullmatch(name) is not None
+                return _compiled(self.text, self.kind is ClassPatternKind.REGEX).fullmatch(name) is not None
             case ClassPatternKind.SUBTYPE:
                 return name == self.text or self.text in ancestors
             case ClassPatternKind.SUBTYPE_SIMPLE_NAME:
                 return any(simple_name(ancestor) == self.text for ancestor in (name, *ancestors))
             case ClassPatternKind.ANNOTATED:
-                return any(_compiled(self).fullmatch(annotation) for annotation in annotations)
+                return any(_compiled(self.text, False).fullmatch(annotation) for annotation in annotations)
 
     def is_meant_by(self, name: str) -> bool:
         """Whether the pattern names the class ``name`` itself: for ``+Type`` that is the type."""
@@ -78,8 +78,8 @@ class ClassPattern:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: ClassPattern) -> re.Pattern[str]:
-    return re.compile(pattern.text if pattern.kind is ClassPatternKind.REGEX else glob_regex(pattern.text))
+def _compiled(text: str, is_regex: bool) -> re.Pattern[str]:
+    return re.compile(text if is_regex else glob_regex(text))
 
 
 def simple_name(name: str) -> str:

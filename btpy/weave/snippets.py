@@ -250,7 +250,7 @@ class Assembler:
             return small
         base = self._bases.get(number - offset)
         if base is None:
-            base = self._bases[number - offset] = _load_constant(self._pool.integer(number - offset))
+            base = self._bases[number - offset] = _load_constant(self._pool.integer(number - offset, search=False))
         return base + small + _IADD if offset else base
 
 

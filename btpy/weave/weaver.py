@@ -175,6 +175,19 @@ class _Handler(NamedTuple):
     line: int
 
 
+class _InsideCode:
+    """The code around the instructions that have advice, by the offset of the instruction or, ``after`` and ``clocks``,
+    by the offset after it. ``variables``: for all of this code.
+    """
+
+    def __init__(self, variables: Variables) -> None:
+        self.variables = variables
+        self.before: dict[int, bytes] = {}
+        self.after: dict[int, bytes] = {}
+        self.clocks: dict[int, bytes] = {}
+        self.tails: list[_Tail] = []
+
+
 class _MethodWeaver:
     """Weaves one method. The fields are the values of the steps, in their order."""
 
@@ -211,16 +224,12 @@ class _MethodWeaver:
             if not self._initialization.calls or self._initialization.uninitialized_returns:
                 raise _RefusedError(RefusalReason.NO_SUPER_CALL, "a path returns without super(…) or this(…)")
         self._ends: Ends = self._ends_of(at_ends, plan.locals)
-        self._variables = Variables(self._ends.limit)
         self._max_stack = code.max_stack
         self._first_site = numbering.next
         for local in plan.locals:
             numbering.number(local.probe, Point.ENTRY, self._line)
         self._entry_site = self._numbering.number_all(self._ends.entry, self._line)
-        self._before: dict[int, bytes] = {}
-        self._after: dict[int, bytes] = {}  # by the offset after the instruction
-        self._clocks: dict[int, bytes] = {}
-        self._tails: list[_Tail] = []
+        self._inside_code = _InsideCode(Variables(self._ends.limit)) if self._inside else None
 
     def _split(self, advices: tuple[Advice, ...]) -> tuple[Advice, ...]:
         """Stores the advice inside the method, and returns the advice at its ends."""
@@ -276,14 +285,14 @@ class _MethodWeaver:
     def _number(self, advice: Advice, line: int) -> int:
         return self._numbering.number(advice.probe, advice.point, line, advice.target_class, advice.member)
 
-    def _weave_inside(self) -> None:
+    def _weave_inside(self, code: _InsideCode) -> None:
         """Writes the code around the instructions that have advice."""
         states = typeflow.states(self._file, self._method, self._bytecode, self._flow_wanted())
         bindings = dict(self._ends.exits)
         for key in (OperandKind.TARGET, OperandKind.DURATION):
             bindings.pop((key, 0), None)
         for at, advices in self._inside.items():
-            mark = self._variables.mark()
+            mark = code.variables.mark()
             line = self._code.line_at(at)
             before = b"".join(
                 self._simple_block(point, [advice for advice in advices if advice.point is point], line, bindings)
@@ -291,9 +300,9 @@ class _MethodWeaver:
             )
             rest = [advice for advice in advices if advice.point not in (Point.CATCH, Point.LINE)]
             if rest:
-                before += self._around(at, rest, line, bindings, states.get(at))
-            self._before[at] = before
-            self._variables.reuse(mark)
+                before += self._around(code, at, rest, line, bindings, states.get(at))
+            code.before[at] = before
+            code.variables.reuse(mark)
 
     def _simple_block(self, point: Point, advices: list[Advice], line: int, inputs: Bindings) -> bytes:
         """The block at the start of a line or of an exception handler."""
@@ -314,7 +323,13 @@ class _MethodWeaver:
         return self._block(block, self._code.max_stack)
 
     def _around(
-        self, at: int, advices: list[Advice], line: int, bindings: Bindings, state: typeflow.State | None
+        self,
+        code: _InsideCode,
+        at: int,
+        advices: list[Advice],
+        line: int,
+        bindings: Bindings,
+        state: typeflow.State | None,
     ) -> bytes:
         """Stores the code after the instruction and for its exceptions. Returns the code before it."""
         operation = operation_at(self._code.code, at, self._pool)
@@ -331,7 +346,7 @@ class _MethodWeaver:
             operation,
             advices,
             bindings,
-            self._variables,
+            code.variables,
             object_made,
             uninitialized,
             lambda advice: self._number(advice, line),
@@ -339,12 +354,12 @@ class _MethodWeaver:
         depth = self._code.max_stack
         before = self._block(blocks.before, depth)
         end = operation.end
-        self._clocks[end] = self._block(blocks.clock, depth)
-        self._after[end] = self._block(blocks.after, depth)
-        if (self._clocks[end] or self._after[end]) and end >= len(self._code.code):
+        code.clocks[end] = self._block(blocks.clock, depth)
+        code.after[end] = self._block(blocks.after, depth)
+        if (code.clocks[end] or code.after[end]) and end >= len(self._code.code):
             raise ClassFileError("control falls off the end of the code (JVMS §4.9.2)")
         if blocks.thrown is not None:
-            self._tails.append(_Tail(at, end, self._block(blocks.thrown, 0), state, blocks.held))
+            code.tails.append(_Tail(at, end, self._block(blocks.thrown, 0), state, blocks.held))
         return before
 
     def _flow_wanted(self) -> set[int]:
@@ -379,22 +394,24 @@ class _MethodWeaver:
         if self._initialization is not None:
             for at, slot in self._initialization.calls.items():
                 falls[at] = self._block(self._initialized(slot), depth, self._entry_site)
-        if self._inside:
-            self._weave_inside()
-            always.update(self._before)
-            for at, block in self._after.items():
-                falls[at] = self._clocks[at] + falls.get(at, b"") + block
+        inside = self._inside_code
+        if inside is not None:
+            self._weave_inside(inside)
+            always.update(inside.before)
+            for at, block in inside.after.items():
+                falls[at] = inside.clocks[at] + falls.get(at, b"") + block
         exits = self._bytecode.returns if ends.returning or ends.releases else []
         for at in exits:
             site = self._numbering.number_all(ends.returning, self._code.line_at(at))
             always[at] = always.get(at, b"") + self._block(ends.return_block, depth, site)
         relocation = relocate(self._bytecode, falls, always)
-        code, handlers, exceptions = self._with_tails(relocation)
+        tails = inside.tails if inside is not None else []
+        code, handlers, exceptions = self._with_tails(relocation, tails)
         if ends.throwing or ends.releases:
             covered = self._covered(exits, relocation)
             covered += [
                 (start, end)
-                for tail, (start, end) in zip(self._tails, _ranges(handlers, len(code)), strict=True)
+                for tail, (start, end) in zip(tails, _ranges(handlers, len(code)), strict=True)
                 if self._is_initialized(tail.start)
             ]
             if covered:
@@ -405,17 +422,22 @@ class _MethodWeaver:
             raise _RefusedError(RefusalReason.TOO_LARGE, f"the code would grow to {len(code)} bytes")
         if self._max_stack > MAX_STACK or len(exceptions) > MAX_HANDLERS:
             raise _RefusedError(RefusalReason.TOO_LARGE, f"more than {MAX_STACK} stack slots or handlers")
-        attributes = self._attributes(relocation, handlers)
-        attributes.append((self._pool.utf8(inserted.NAME), self._inserted(relocation, code)))
-        return code_attribute(self._max_stack, self._variables.limit, code, exceptions, attributes)
+        attributes = self._attributes(relocation, handlers, len(tails))
+        attributes.append((self._pool.utf8(inserted.NAME, search=False), self._inserted(relocation, code)))
+        limit = inside.variables.limit if inside is not None else ends.limit
+        return code_attribute(self._max_stack, limit, code, exceptions, attributes)
 
-    def _with_tails(self, relocation: Relocation) -> tuple[bytes, list[_Handler], list[ExceptionHandler]]:
+    def _with_tails(
+        self, relocation: Relocation, tails: list[_Tail]
+    ) -> tuple[bytes, list[_Handler], list[ExceptionHandler]]:
         """The code with the tails, and the exception table without the handler of the method."""
         code = relocation.code
         handlers: list[_Handler] = []
+        if not tails:
+            return code, handlers, _moved_rows(self._code, relocation, self._inside_code)
         calls: list[ExceptionHandler] = []
         again: list[ExceptionHandler] = []
-        for tail in self._tails:
+        for tail in tails:
             at = len(code)
             calls.append(
                 ExceptionHandler(
@@ -431,34 +453,8 @@ class _MethodWeaver:
                 for row in self._rows_over(tail.start)
             ]
             handlers.append(_Handler(at, self._tail_frame(at, tail), self._code.line_at(tail.start)))
-        return code, handlers, [*calls, *self._moved_rows(relocation), *again]
-
-    def _moved_rows(self, relocation: Relocation) -> list[ExceptionHandler]:
-        """The rows of the exception table before weaving."""
-        references = relocation.references
-        if not self._inside:
-            return [
-                ExceptionHandler(references[start], references[end], references[handler], catch_type)
-                for start, end, handler, catch_type in self._code.exceptions
-            ]
-        code = self._code.code
-        after = {end for end, block in self._after.items() if block or self._clocks[end]}
-
-        def edge(offset: int, monitor: int) -> int:
-            # A monitorenter and a monitorexit are one byte long.
-            if offset in after and offset - 1 in self._inside and code[offset - 1] == monitor:
-                return relocation.instruction(offset - 1) + 1
-            return relocation.reference(offset)
-
-        return [
-            ExceptionHandler(
-                edge(row.start, op.MONITORENTER),
-                edge(row.end, op.MONITOREXIT),
-                relocation.reference(row.handler),
-                row.catch_type,
-            )
-            for row in self._code.exceptions
-        ]
+        rows = _moved_rows(self._code, relocation, self._inside_code)
+        return code, handlers, [*calls, *rows, *again]
 
     def _initialized(self, slot: int | None) -> Snippet:
         block = self._ends.initialized(slot)
@@ -494,7 +490,9 @@ class _MethodWeaver:
             offsets += (len(relocation.code), len(code))
         return inserted.content(code, offsets)
 
-    def _attributes(self, relocation: Relocation, handlers: list[_Handler]) -> list[tuple[int, bytes]]:
+    def _attributes(
+        self, relocation: Relocation, handlers: list[_Handler], rows_before: int
+    ) -> list[tuple[int, bytes]]:
         out = []
         lined = False
         mapped = False
@@ -506,7 +504,7 @@ class _MethodWeaver:
             elif name == inserted.NAME:
                 continue
             else:
-                content = tables.relocated(name, content, relocation, len(self._tails))
+                content = tables.relocated(name, content, relocation, rows_before)
                 if name == "LineNumberTable" and not lined:
                     for handler in handlers:
                         content = tables.with_line(content, handler.at, handler.line)
@@ -576,6 +574,33 @@ class _MethodWeaver:
             new = [frames.extend(frame, self._code.max_locals, saved_types) for frame in new]
         new += [handler.frame for handler in handlers]
         return frames.encode(new, initial)
+
+
+def _moved_rows(code: Code, relocation: Relocation, inside: _InsideCode | None) -> list[ExceptionHandler]:
+    """The rows of the exception table before weaving, for the new code."""
+    references = relocation.references
+    if inside is None:
+        return [
+            ExceptionHandler(references[start], references[end], references[handler], catch_type)
+            for start, end, handler, catch_type in code.exceptions
+        ]
+    after = {end for end, block in inside.after.items() if block or inside.clocks[end]}
+
+    def edge(offset: int, monitor: int) -> int:
+        # A monitorenter and a monitorexit are one byte long.
+        if offset in after and offset - 1 in inside.before and code.code[offset - 1] == monitor:
+            return relocation.instruction(offset - 1) + 1
+        return relocation.reference(offset)
+
+    return [
+        ExceptionHandler(
+            edge(row.start, op.MONITORENTER),
+            edge(row.end, op.MONITOREXIT),
+            relocation.reference(row.handler),
+            row.catch_type,
+        )
+        for row in code.exceptions
+    ]
 
 
 def _with_frames(content: bytes, last: int, handlers: list[_Handler]) -> bytes:

@@ -177,19 +177,23 @@ def _counted() -> Layout:
 
 
 def _text() -> Layout:
-    counted = _counted()
     empty = _COUNT.pack(0)
 
     def append(out: bytearray, value: str) -> None:
         if value:
-            counted.append(out, value.encode("utf-8", "surrogatepass"))
+            content = value.encode("utf-8", "surrogatepass")
+            out += _COUNT.pack(len(content))
+            out += content
         else:  # most sites have two empty texts
             out += empty
 
     def read(data: bytes, at: int) -> tuple[str, int]:
-        raw, end = counted.read(data, at)
+        (length,) = _COUNT.unpack_from(data, at)
+        end = at + 4 + length
+        if end > len(data):
+            raise IndexError
         try:
-            return raw.decode("utf-8", "surrogatepass"), end
+            return data[at + 4 : end].decode("utf-8", "surrogatepass"), end
         except UnicodeDecodeError:
             raise ProtocolError("a string that is not UTF-8") from None
 

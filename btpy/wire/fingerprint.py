@@ -3,10 +3,13 @@ why."""
 
 from __future__ import annotations
 
-from struct import pack
+from struct import Struct
+from typing import Final
 from zlib import adler32, crc32
+
+_FINGERPRINT: Final = Struct(">III").pack
 
 
 def fingerprint(class_file: bytes) -> bytes:
     """CRC-32, Adler-32 and length."""
-    return pack(">III", crc32(class_file), adler32(class_file), len(class_file))
+    return _FINGERPRINT(crc32(class_file), adler32(class_file), len(class_file))

@@ -49,6 +49,16 @@ def test_the_archive_of_a_server_equals_zipfile() -> None:
     assert [zlib.crc32(data) for data in result if data is not None] == [entries[name] for name in names]
 
 
+@pytest.mark.parametrize("length", [4, 64, 65, 3_001])
+def test_an_extra_field_of_any_length(tmp_path: Path, length: int) -> None:
+    with zipfile.ZipFile(tmp_path / "a.jar", "w") as archive:
+        for name in ("A.class", "B.class"):
+            entry = zipfile.ZipInfo(name)
+            entry.extra = b"\xfe\xca" + (length - 4).to_bytes(2, "little") + b"." * (length - 4)
+            archive.writestr(entry, name * 101)
+    assert read(tmp_path / "a.jar", "A.class", "B.class") == [b"A.class" * 101, b"B.class" * 101]
+
+
 def test_a_program_may_stand_before_it(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jar", {"A.class": b"a"})
     path.write_bytes(b"#!/bin/sh\nexec java -jar $0\n" + path.read_bytes())
