@@ -10,7 +10,7 @@ from btpy.engine.weave_state import WeaveState
 from btpy.lang.program import Program
 from btpy.model.attachments import MethodAttachment
 from btpy.plan.plan import Refusal, RefusalReason
-from btpy.plan.planner import PlannedClass
+from btpy.plan.planner import PlannedClass, PlannedMethod
 
 
 def within_limits(program: Program, weave_state: WeaveState, planned_class: PlannedClass) -> PlannedClass:
@@ -24,7 +24,11 @@ def within_limits(program: Program, weave_state: WeaveState, planned_class: Plan
     if not passed:
         return planned_class
     methods = [
-        replace(method, advice=tuple(advice for advice in method.advice if advice.bound.probe.id not in passed))
+        PlannedMethod(
+            method.name,
+            method.descriptor,
+            tuple(advice for advice in method.advice if advice.bound.probe.id not in passed),
+        )
         for method in planned_class.methods
     ]
     refusals = [Refusal(RefusalReason.TOO_MANY, name, None, detail) for detail in passed.values()]

@@ -107,12 +107,18 @@ class FrameLocal(NamedTuple):
     release: Handler | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class MethodPlan:
-    name: str
-    descriptor: str
-    advice: tuple[Advice, ...]
-    locals: tuple[FrameLocal, ...] = ()
+    """Not changed after it is made, like the plan of a class."""
+
+    __slots__ = ("advice", "descriptor", "locals", "name")
+
+    def __init__(
+        self, name: str, descriptor: str, advice: tuple[Advice, ...], locals: tuple[FrameLocal, ...] = ()
+    ) -> None:
+        self.name = name
+        self.descriptor = descriptor
+        self.advice = advice
+        self.locals = locals
 
 
 @dataclass(frozen=True, slots=True)

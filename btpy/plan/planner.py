@@ -94,13 +94,15 @@ class PlannedAdvice:
     member: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class PlannedMethod:
     """``advice`` is in the order of the script. An EXIT probe appears twice: for RETURN and for THROW."""
 
-    name: str
-    descriptor: str
-    advice: tuple[PlannedAdvice, ...]
+    __slots__ = ("advice", "descriptor", "name")
+
+    def __init__(self, name: str, descriptor: str, advice: tuple[PlannedAdvice, ...]) -> None:
+        self.name = name
+        self.descriptor = descriptor
+        self.advice = advice
 
     @property
     def probes(self) -> frozenset[int]:

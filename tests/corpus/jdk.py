@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from btpy.classfile.reader import ClassFile
-from btpy.plan.plan import ClassPlan, OperandKind
+from btpy.plan.plan import ClassPlan, MethodPlan, OperandKind
 from tests.corpus.weaving import JAVA, NOTHING, Corpus, Plan, ends, weave_all
 from tests.jdks import compiled, java
 
@@ -77,7 +77,7 @@ def untimed(plan: ClassPlan) -> ClassPlan:
     for method in plan.methods:
         kinds = [{operand.kind for operand in advice.operands} for advice in method.advice]
         untimed_advice = [a for a, of in zip(method.advice, kinds, strict=True) if OperandKind.DURATION not in of]
-        methods.append(replace(method, advice=tuple(untimed_advice)))
+        methods.append(MethodPlan(method.name, method.descriptor, tuple(untimed_advice), method.locals))
     return replace(plan, methods=tuple(methods))
 
 

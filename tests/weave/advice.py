@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 from btpy.classfile import descriptors, typeflow
@@ -290,6 +290,11 @@ def _line(at: int, state: typeflow.State | None, recorder: str) -> Iterator[Advi
             yield Advice(Point.LINE, probe, _handler(recorder, "value", descriptor), operand, at)
 
 
+def with_advice(method: MethodPlan, *calls: Advice) -> MethodPlan:
+    """The plan of a method with other advice."""
+    return MethodPlan(method.name, method.descriptor, calls, method.locals)
+
+
 def joined(*plans: ClassPlan) -> ClassPlan:
     """Merges the advice of all plans into one."""
     methods: dict[tuple[str, str], MethodPlan] = {}
@@ -297,8 +302,7 @@ def joined(*plans: ClassPlan) -> ClassPlan:
         for method in plan.methods:
             class_ = methods.get((method.name, method.descriptor))
             if class_ is not None:
-                method = replace(
-                    class_, advice=(*class_.advice, *method.advice), locals=(*class_.locals, *method.locals)
-                )
+                both = (*class_.advice, *method.advice)
+                method = MethodPlan(method.name, method.descriptor, both, (*class_.locals, *method.locals))
             methods[method.name, method.descriptor] = method
     return ClassPlan(plans[0].class_name, tuple(methods.values()))

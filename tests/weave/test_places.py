@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -180,13 +179,13 @@ def test_operands_of_a_place_that_has_them_not_are_an_error_of_the_plan(places: 
     (method,) = [method for method in plan.methods if method.name == "callsWide"]
     wrong = method.advice[0]._replace(operands=(Operand(OperandKind.RESULT, 0, "J"),))
     with pytest.raises(ValueError, match="the place has no result"):
-        weave(data, ClassPlan("Places", (replace(method, advice=(wrong,)),)), 0)
+        weave(data, ClassPlan("Places", (advice.with_advice(method, wrong),)), 0)
     misplaced = method.advice[0]._replace(at=1 + (method.advice[0].at or 0))
     with pytest.raises(ValueError, match="no instruction begins"):
-        weave(data, ClassPlan("Places", (replace(method, advice=(misplaced,)),)), 0)
+        weave(data, ClassPlan("Places", (advice.with_advice(method, misplaced),)), 0)
     mistaken = method.advice[0]._replace(point=Point.NEWARRAY)
     with pytest.raises(ValueError, match="NEWARRAY at a call instruction"):
-        weave(data, ClassPlan("Places", (replace(method, advice=(mistaken,)),)), 0)
+        weave(data, ClassPlan("Places", (advice.with_advice(method, mistaken),)), 0)
 
 
 @all_jdks

@@ -356,7 +356,7 @@ def some(plan: ClassPlan, share: float, generator: random.Random) -> ClassPlan:
     """A random part of the advice, in the same order."""
 
     def part(method: MethodPlan) -> MethodPlan:
-        return replace(method, advice=tuple(block for block in method.advice if generator.random() < share))
+        return advice.with_advice(method, *(block for block in method.advice if generator.random() < share))
 
     return replace(plan, methods=tuple(map(part, plan.methods)))
 
