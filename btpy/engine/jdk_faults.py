@@ -25,18 +25,19 @@ def harms(java_version: str, name: str, file: ClassFile) -> Refusal | None:
     return None
 
 
+@cache
 def loses_parameter_names(java_version: str) -> bool:
     """Whether retransformation drops MethodParameters: before JDK 17.0.20, and in 18 (JDK-8240908)."""
     numbers = _numbers(java_version)
     return numbers < [17, 0, 20] or numbers[0] == 18
 
 
+@cache
 def breaks_records(java_version: str) -> bool:
     """Whether a retransformed record with annotated types may be left with wrong constants: from the first JDK with
     records (16) to 25.0.3 (JDK-8376185)."""
     return [16] <= _numbers(java_version) < [25, 0, 4]
 
 
-@cache
 def _numbers(java_version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", java_version.removeprefix("1."))[:3]]
