@@ -88,6 +88,7 @@ class _Known:
         indexes = [operand.number for operand in operands if operand.kind is OperandKind.ARGUMENT]
         self._parameters = max(indexes, default=-1) + 1
         self._wants_result = any(operand.kind is OperandKind.RESULT for operand in operands)
+        self._parts: dict[str, str] = {}
 
     def used_part(self, descriptor: str) -> str:
         """The part of a method descriptor that the code uses, erased: the parameters up to the last one that it uses,
@@ -95,17 +96,17 @@ class _Known:
         """
         if not self._parameters and not self._wants_result:
             return "()V"
-        return _part(descriptor, self._parameters, self._wants_result)
+        part = self._parts.get(descriptor)
+        if part is None:
+            parameters, result = descriptors.parse(descriptors.erase_all(descriptor))
+            part = f"({''.join(parameters[: self._parameters])}){result if self._wants_result else 'V'}"
+            if len(self._parts) < _MOST_KNOWN:
+                self._parts[descriptor] = part
+        return part
 
 
 _known: Final[dict[tuple[int, int, frozenset[Operand]], _Known]] = {}
 _MOST_KNOWN: Final = 4096
-
-
-@lru_cache(maxsize=8192)
-def _part(descriptor: str, parameter_count: int, with_result: bool) -> str:
-    parameters, result = descriptors.parse(descriptors.erase_all(descriptor))
-    return f"({''.join(parameters[:parameter_count])}){result if with_result else 'V'}"
 
 
 @lru_cache(maxsize=4096)
