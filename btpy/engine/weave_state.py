@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field
 from typing import Protocol
 
@@ -71,7 +71,7 @@ class WeaveState:
     problems: dict[Diagnostic, None] = field(default_factory=dict)  # likewise
     reported: set[Diagnostic] = field(default_factory=set)
     installed: set[str] = field(default_factory=set)
-    woven: dict[tuple[str, str], frozenset[Place]] = field(default_factory=dict)
+    woven: dict[tuple[str, str], tuple[Site, ...]] = field(default_factory=dict)
     naming: dict[str, dict[str, str]] = field(default_factory=dict)
     looked_up: set[tuple[str, str]] = field(default_factory=set)
     extended: list[tuple[str, str]] = field(default_factory=list)
@@ -82,6 +82,7 @@ class WeaveState:
     _next_site: int = field(init=False)
     _first_sites: dict[tuple[str, str, bytes, frozenset[int]], int] = field(default_factory=dict)
     _methods: dict[int, dict[_Method, None]] = field(default_factory=dict)  # ordered sets
+    _new_sites: list[Site] = field(default_factory=list)  # their methods are not among ``_methods`` yet
     _arriving: deque[tuple[float, str, str, Version]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -155,28 +156,23 @@ class WeaveState:
         self.wove(prewoven.name, loader, [site.of_loader(loader) for site in prewoven.sites])
         return True
 
-    def wove(self, name: str, loader: str, sites: Iterable[Site]) -> None:
+    def wove(self, name: str, loader: str, sites: Sequence[Site]) -> None:
         """Called when the JVM gets the class with these sites, which name its loader. An unchanged class has no
         sites."""
-        places: set[Place] = set()
-        known_sites, methods = self.sites, self._methods
         for site in sites:
-            probe, method, descriptor = site.probe, site.method, site.descriptor
-            known_sites[site.id] = site
-            place = (probe, method, descriptor)
-            if place not in places:  # a method often has several sites of a probe
-                places.add(place)
-                methods.setdefault(probe, {})[name, loader, method, descriptor] = None
-        if places:
-            self.woven[name, loader] = frozenset(places)
+            self.sites[site.id] = site
+        if sites:
+            self._new_sites += sites
+            self.woven[name, loader] = tuple(sites)
         else:
             self.woven.pop((name, loader), None)
 
     def withdraw(self, name: str, loader: str, sites: Iterable[Site]) -> None:
         """Called when the class was prewoven with these sites, but the JVM did not get that form."""
+        methods = self._all_methods()
         for site in sites:
             self.sites.pop(site.id, None)
-            self._methods.get(site.probe, {}).pop((name, loader, site.method, site.descriptor), None)
+            methods.get(site.probe, {}).pop((name, loader, site.method, site.descriptor), None)
             self.woven.pop((name, loader), None)
 
     def resume(self, sites: Iterable[Site], agent_sites: Iterable[int]) -> None:
@@ -192,16 +188,26 @@ class WeaveState:
 
     def places(self, name: str, loader: str) -> frozenset[Place]:
         """The sites in a class."""
-        return self.woven.get((name, loader), frozenset())
+        return frozenset((site.probe, site.method, site.descriptor) for site in self.woven.get((name, loader), ()))
 
     def methods(self, probe: int) -> Collection[_Method]:
         """The methods that have contained the probe."""
-        return self._methods.get(probe, {})
+        return self._all_methods().get(probe, {})
+
+    def _all_methods(self) -> dict[int, dict[_Method, None]]:
+        """The methods that have contained each probe. The methods of new sites are added here, because an attach to
+        much seldom needs them, and ends earlier.
+        """
+        for site in self._new_sites:
+            key = (site.class_name, site.loader, site.method, site.descriptor)
+            self._methods.setdefault(site.probe, {})[key] = None
+        self._new_sites.clear()
+        return self._methods
 
     def holding(self, probes: Iterable[int]) -> list[tuple[str, str]]:
         """Name and loader of the classes that contain one of the probes."""
         ids = frozenset(probes)
-        return [where for where, sites in self.woven.items() if any(probe in ids for probe, _, _ in sites)]
+        return [where for where, sites in self.woven.items() if any(site.probe in ids for site in sites)]
 
     def learn(self, loaded_class: LoadedClass) -> None:
         """Remember the supertypes of a loaded class. Takes the lock."""

@@ -9,14 +9,14 @@ from btpy.model.points import Point
 from btpy.plan.plan import Site
 
 
-def site(number: int, probe: int, method: str = "run") -> Site:
-    return Site(1 << 24 | number, probe, Point.ENTRY, "acme.Till", method, "()V", 7)
+def site(number: int, probe: int, method: str = "run", loader: str = "app") -> Site:
+    return Site(1 << 24 | number, probe, Point.ENTRY, "acme.Till", method, "()V", 7, loader=loader)
 
 
 def test_it_knows_which_probes_are_in_a_class_now() -> None:
     weave_state = WeaveState(1, "17.0.15")
     weave_state.wove("acme.Till", "app", [site(1, 0), site(2, 3)])
-    weave_state.wove("acme.Till", "other", [site(3, 0)])
+    weave_state.wove("acme.Till", "other", [site(3, 0, loader="other")])
     assert weave_state.holding([3]) == [("acme.Till", "app")]
     assert weave_state.holding([0]) == [("acme.Till", "app"), ("acme.Till", "other")]
     weave_state.wove("acme.Till", "app", [site(4, 3)])
