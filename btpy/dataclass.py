@@ -12,9 +12,13 @@ import dataclasses
 from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
-from typing import Any, Literal, NoReturn, TypeVar, dataclass_transform
+from typing import Any, Final, Literal, NoReturn, TypeVar, dataclass_transform
 
 C = TypeVar("C")
+
+new_tuple: Final = tuple.__new__
+"""Makes a named tuple, from its class and a tuple of its fields. The constructor of the class calls this function, but
+takes three times as long."""
 
 
 @dataclass_transform(field_specifiers=(dataclasses.field,))

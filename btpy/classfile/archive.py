@@ -68,16 +68,14 @@ class Archive:
     def close(self) -> None:
         os.close(self._file)
 
-    def __contains__(self, path: str) -> bool:
-        """Whether the archive has a class file of that path, and no other class file for later versions of Java (JEP
-        238).
-        """
-        name = path.encode("utf-8", "surrogatepass")
-        return name in self._entries and name not in self._versioned
-
     def read(self, path: str) -> bytes | None:
-        """The content of an existing class file; None if it cannot be read, or is too large for a class file."""
-        at = self._entries[path.encode("utf-8", "surrogatepass")]
+        """The content of a class file; None if there is none of that path, if there are others for later versions of
+        Java (JEP 238), if it cannot be read, or if it is too large for a class file.
+        """
+        name_in_archive = path.encode("utf-8", "surrogatepass")
+        at = self._entries.get(name_in_archive)
+        if at is None or name_in_archive in self._versioned:
+            return None
         signature, flags, method, crc, packed, size, *_, offset = _ENTRY.unpack_from(self._directory, at)
         if signature != _ENTRY_SIGNATURE or flags & _ENCRYPTED or size > MAX_CLASS_BYTES or packed > _MAX_PACKED:
             return None

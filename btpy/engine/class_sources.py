@@ -73,8 +73,8 @@ def class_files(process: JvmProcess) -> Iterator[Callable[[LoadedClass], bytes |
             url = loaded_class.code_source
             if url not in archives:
                 archives[url] = archive_of(url)
-            archive, path = archives[url], loaded_class.name.replace(".", "/") + ".class"
-            return archive.read(path) if archive is not None and path in archive else None
+            archive = archives[url]
+            return None if archive is None else archive.read(loaded_class.name.replace(".", "/") + ".class")
 
         yield class_file
 

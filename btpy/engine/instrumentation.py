@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
 
 from btpy import timeline
 from btpy.classfile import mutf8
@@ -16,7 +15,7 @@ from btpy.classfile.reader import ClassFile
 from btpy.codegen.advice import AdvisedClass, HandlerFactory
 from btpy.codegen.handler_class import HandlerClass
 from btpy.codegen.jfr_events import event_class
-from btpy.dataclass import dataclass
+from btpy.dataclass import dataclass, new_tuple
 from btpy.engine.agent_probes import AgentProbe, wire_patterns
 from btpy.engine.class_weaving import malformed, weave_class
 from btpy.engine.jdk_faults import ANNOTATED_RECORDS, harms, loses_parameter_names
@@ -61,8 +60,6 @@ _ORDINARY = "app"
 
 _JDK_LOADERS = (_BOOT, "platform")
 
-
-_new: Final = tuple.__new__  # the constructor of a named tuple calls it, but takes three times as long
 
 _LOST_SHOWN = 3
 """The largest number of lost places of a class that one line names."""
@@ -516,12 +513,12 @@ def _method_sites(sites: Iterable[Site]) -> tuple[MethodSites, ...]:
     for site in sites:
         if site.method != name or site.descriptor != descriptor:
             if of_method:
-                methods.append(MethodSites(name, descriptor, tuple(of_method)))
+                methods.append(new_tuple(MethodSites, (name, descriptor, tuple(of_method))))
             name, descriptor, of_method = site.method, site.descriptor, []
         place = (site.id, site.probe, site.point, site.line, site.target_class, site.member)
-        of_method.append(_new(messages.Site, place))
+        of_method.append(new_tuple(messages.Site, place))
     if of_method:
-        methods.append(MethodSites(name, descriptor, tuple(of_method)))
+        methods.append(new_tuple(MethodSites, (name, descriptor, tuple(of_method))))
     return tuple(methods)
 
 

@@ -52,8 +52,7 @@ class Matcher:
         Raises UsageError for patterns that match more than MAX_CLASSES classes, unless ``first`` is given.
         """
         instrumentation, ids = self.instrumentation, self._ids
-        for loaded_class in self.agent.matching_classes(instrumentation.owner_patterns(ids)).classes:
-            instrumentation.weave_state.learn(loaded_class)
+        instrumentation.weave_state.learn(self.agent.matching_classes(instrumentation.owner_patterns(ids)).classes)
         matches = self.agent.matching_classes(instrumentation.patterns(ids), refuse_more=first is None)
         self._searched = matches.request
         first_classes = (
@@ -162,8 +161,7 @@ class Matcher:
     def planned(self, loaded_classes: Sequence[LoadedClass]) -> tuple[list[MatchedClass], list[Refusal]]:
         """The classes that can be woven, with their plans; and the refusals of other classes and of methods."""
         instrumentation = self.instrumentation
-        for loaded_class in loaded_classes:
-            instrumentation.weave_state.learn(loaded_class)
+        instrumentation.weave_state.learn(loaded_classes)
         refusals = []
         usable = []
         for loaded_class in loaded_classes:

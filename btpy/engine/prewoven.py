@@ -15,6 +15,7 @@ from typing import Final
 
 from btpy.classfile.reader import ClassFile, Member
 from btpy.classfile.writer import code_of, name_index
+from btpy.dataclass import new_tuple
 from btpy.weave.weaver import WovenMethods
 from btpy.wire.fingerprint import fingerprint
 from btpy.wire.messages import MethodSites, PrewovenMethods, WovenCode
@@ -46,7 +47,8 @@ def prewoven_methods(
         if content_shown is None:
             return None
         name, descriptor = _NAMES(file.data, method.offset + 2)
-        methods.append(WovenCode(method.access_flags, name, descriptor, fingerprint(content_shown), content))
+        row = (method.access_flags, name, descriptor, fingerprint(content_shown), content)
+        methods.append(new_tuple(WovenCode, row))
     parameter_names = _parameter_names(file) if names_lost else ()
     if parameter_names is None:
         return None

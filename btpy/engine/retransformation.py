@@ -94,8 +94,9 @@ def weave_loaded_meanwhile(
 def weave_callers_of_loaded(agent: Agent, version: Instrumentation, probes: Collection[int]) -> None:
     """Weave the callers of types that an operation of ``probes`` names, if the types were loaded between the first
     SEARCH and WATCH."""
-    for loaded_class in agent.matching_classes(version.owner_patterns(probes)).classes:
-        version.weave_state.learn(loaded_class)
+    loaded_classes = agent.matching_classes(version.owner_patterns(probes)).classes
+    version.weave_state.learn(loaded_classes)
+    for loaded_class in loaded_classes:
         weave_named(agent, version, version.callers(loaded_class.name))
 
 

@@ -209,10 +209,11 @@ class WeaveState:
         ids = frozenset(probes)
         return [where for where, sites in self.woven.items() if any(site.probe in ids for site in sites)]
 
-    def learn(self, loaded_class: LoadedClass) -> None:
-        """Remember the supertypes of a loaded class. Takes the lock."""
+    def learn(self, loaded_classes: Iterable[LoadedClass]) -> None:
+        """Remember the supertypes of loaded classes. Takes the lock."""
         with self.lock:
-            self.hierarchy.add(loaded_class.name, loaded_class.superclass, loaded_class.interfaces)
+            for loaded_class in loaded_classes:
+                self.hierarchy.add(loaded_class.name, loaded_class.superclass, loaded_class.interfaces)
 
     def add_installed(self, handlers: Iterable[str]) -> None:
         """These handler classes are defined in the target: they need not be sent with woven classes. Takes the lock."""

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from btpy.classfile import descriptors
 from btpy.classfile.operations import OperationKind
-from btpy.dataclass import dataclass
+from btpy.dataclass import dataclass, new_tuple
 from btpy.model.patterns import java_type, simple_name
 from btpy.model.points import Point as Point
 
@@ -148,7 +148,7 @@ class Site(NamedTuple):
     loader: str = ""  # in the form of the agent; empty while no loader has loaded the class
 
     def of_loader(self, loader: str) -> Site:
-        return tuple.__new__(Site, (*self[:-1], loader))  # same result as _replace, in a third of the time
+        return new_tuple(Site, (*self[:-1], loader))
 
 
 SITES: Final = 1 << 24

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
+from btpy.dataclass import new_tuple
 from btpy.plan.plan import Advice, Point, Site
-
-_new: Final = tuple.__new__  # the constructor of a named tuple calls it, but takes three times as long
 
 
 def without(ranges: Iterable[tuple[int, int]], holes: list[int]) -> list[tuple[int, int]]:
@@ -49,5 +47,5 @@ class Numbering:
         number = self._first + len(self.sites)
         class_name, method, descriptor = self._class_name, self._method, self._descriptor
         place = (number, probe, point, class_name, method, descriptor, line, target_class, member, self._loader)
-        self.sites.append(_new(Site, place))
+        self.sites.append(new_tuple(Site, place))
         return number

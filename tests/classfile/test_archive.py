@@ -24,7 +24,7 @@ def written(path: Path, entries: dict[str, bytes], *, method: int = zipfile.ZIP_
 def read(path: Path, *names: str) -> list[bytes | None]:
     archive = Archive(str(path))
     try:
-        return [archive.read(name) if name in archive else None for name in names]
+        return [archive.read(name) for name in names]
     finally:
         archive.close()
 

@@ -55,8 +55,7 @@ def read_class(path: Path) -> None:
 
 def read_jar(path: Path) -> None:
     with contextlib.suppress(ValueError), contextlib.closing(Archive(str(path))) as archive:
-        if "a/B.class" in archive:
-            archive.read("a/B.class")
+        archive.read("a/B.class")
     with contextlib.suppress(*UNREADABLE), zipfile.ZipFile(path) as jar:
         list(_named_in_manifest(jar, str(path)))
         for inner in _inner_archives(jar):
