@@ -108,7 +108,9 @@ class FrameLocal(NamedTuple):
 
 
 class MethodPlan:
-    """Not changed after it is made, like the plan of a class."""
+    """Not changed after it is made, like the plan of a class. No dataclass, because compiled code makes and reads
+    thousands of them, and a dataclass stays interpreted.
+    """
 
     __slots__ = ("advice", "descriptor", "locals", "name")
 

@@ -95,7 +95,9 @@ class PlannedAdvice:
 
 
 class PlannedMethod:
-    """``advice`` is in the order of the script. An EXIT probe appears twice: for RETURN and for THROW."""
+    """``advice`` is in the order of the script. An EXIT probe appears twice: for RETURN and for THROW. Like
+    ``plan.MethodPlan``, no dataclass.
+    """
 
     __slots__ = ("advice", "descriptor", "name")
 

@@ -64,24 +64,23 @@ def ends_of(
             _known.clear()
         known = _known[key] = _Known(advice, locals_, inside)
     part = known.used_part(descriptor)
-    shape = (part, static, constructor, max_locals, class_name)
-    ends = known.ends.get(shape)
+    shape = (known, part, static, constructor, max_locals, class_name)
+    ends = _ends.get(shape)
     if ends is None:
-        if len(known.ends) >= _MOST_KNOWN:
-            known.ends.clear()
-        ends = known.ends[shape] = _shared(advice, locals_, inside, *shape)
+        if len(_ends) >= _MOST_KNOWN:
+            _ends.clear()
+        ends = _ends[shape] = _shared(advice, locals_, inside, part, static, constructor, max_locals, class_name)
     return ends
 
 
 class _Known:
-    """The ends of methods whose plans share their advice: it is faster to find by its identity. The object keeps the
-    advice and the frame locals alive, so no other objects get their ids.
+    """The advice that the plans of methods share: it is faster to find by its identity. The object keeps the advice and
+    the frame locals alive, so no other objects get their ids.
     """
 
     def __init__(self, advice: tuple[Advice, ...], locals_: tuple[FrameLocal, ...], inside: frozenset[Operand]) -> None:
         self.advice = advice
         self.locals_ = locals_
-        self.ends: dict[tuple[str, bool, bool, int, str], Ends] = {}
         operands = [operand for call in advice for operand in call.operands]
         operands += [operand for local in locals_ for operand in local.operands]
         operands += inside
@@ -106,6 +105,7 @@ class _Known:
 
 
 _known: Final[dict[tuple[int, int, frozenset[Operand]], _Known]] = {}
+_ends: Final[dict[tuple[_Known, str, bool, bool, int, str], Ends]] = {}
 _MOST_KNOWN: Final = 4096
 
 
