@@ -4,7 +4,8 @@
 
 A ratio is the cost of something in btpy, divided by the cost of a reference that is measured in the same minute. So a
 busy machine changes a ratio less than a time. Each ratio is measured several times. It has become worse if its lowest
-value is above the highest kept value by more than MARGIN. Then the exit status is 1. `--keep` writes the new ratios.
+value is above the highest kept value by more than MARGIN. Then the exit status is 1. The ratios differ from processor
+to processor, so ratios.json has those of each model on which `--keep` was given.
 
 probes      the cost of a probe / the same work written by hand
 constructs  the cost of each construct / two readings of the clock
@@ -24,6 +25,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from tests/
@@ -42,6 +44,9 @@ CLASSES = 200
 PROCESSES = 3
 
 Ratio = tuple[str, float]
+
+Ratios = dict[str, list[float]]
+"""The measured values of each ratio."""
 
 
 def probes(jdk: int) -> Iterator[Ratio]:
@@ -101,8 +106,8 @@ PARTS: Mapping[str, Callable[[int], Iterator[Ratio]]] = {
 }
 
 
-def measured(parts: Sequence[str], jdk: int) -> dict[str, list[float]]:
-    ratios: dict[str, list[float]] = defaultdict(list)
+def measured(parts: Sequence[str], jdk: int) -> Ratios:
+    ratios: Ratios = defaultdict(list)
     for _ in range(ROUNDS):
         for part in parts:
             for name, ratio in PARTS[part](jdk):
@@ -126,19 +131,48 @@ def table(kept: Mapping[str, Sequence[float]], now: Mapping[str, Sequence[float]
     return [line for _, line in sorted(rows, key=lambda row: row[0])]
 
 
+def kept_ratios(model: str, file: Path = KEPT) -> Ratios:
+    """The kept ratios of a model of processor; none if there are none."""
+    ratios: Ratios = _kept_by_model(file).get(model, {}).get("ratios", {})
+    return ratios
+
+
+def keep_ratios(model: str, origin: str, ratios: Ratios, file: Path = KEPT) -> None:
+    """Writes the ratios of a model of processor. Its other ratios stay, and those of other models."""
+    by_model = _kept_by_model(file)
+    rounded = {
+        name: [round(ratio, 3) for ratio in values] for name, values in (kept_ratios(model, file) | ratios).items()
+    }
+    by_model[model] = {"origin": origin, "ratios": rounded}
+    file.write_text(json.dumps(by_model, indent=1, ensure_ascii=False) + "\n")
+
+
+def _kept_by_model(file: Path) -> dict[str, dict[str, Any]]:
+    by_model: dict[str, dict[str, Any]] = json.loads(file.read_text()) if file.exists() else {}
+    return by_model
+
+
 def main() -> int:
     parser = commandline.options(__doc__)
-    parser.add_argument("--keep", action="store_true", help="write what was measured to ratios.json")
+    parser.add_argument(
+        "--keep", action="store_true", help="write what was measured to ratios.json, for this processor"
+    )
     commandline.add_parts(parser, tuple(PARTS))
     arguments = parser.parse_args()
-    old_ratios: dict[str, list[float]] = json.loads(KEPT.read_text())["ratios"] if KEPT.exists() else {}
+    model = results.processor()
+    old_ratios = kept_ratios(model)
+    if not old_ratios and not arguments.keep:
+        print(
+            f"no ratios were kept on a processor {model!r}: run this at an older commit with --keep first",
+            file=sys.stderr,
+        )
+        return 2
     now = measured(arguments.parts, arguments.jdk)
-    print(results.origin(commandline.repeated(), java(arguments.jdk)))
+    origin = results.origin(commandline.repeated(), java(arguments.jdk))
+    print(origin)
     print("\n".join(table(old_ratios, now)))
     if arguments.keep:
-        rounded = {name: [round(ratio, 3) for ratio in ratios] for name, ratios in (old_ratios | now).items()}
-        origin = results.origin(commandline.repeated(), java(arguments.jdk))
-        KEPT.write_text(json.dumps({"origin": origin, "ratios": rounded}, indent=1, ensure_ascii=False) + "\n")
+        keep_ratios(model, origin, now)
         return 0
     return int(any(is_worse(old_ratios[name], ratios) for name, ratios in now.items() if name in old_ratios))
 

@@ -48,7 +48,7 @@ def origin(command: str, java: Path | None = None) -> str:
     facts = [
         f"`{command}` at commit {commit}{' with local changes' if changes else ''}",
         *([] if java is None else [_version(java)]),
-        f"{_processor()}, {os.cpu_count()} cores",
+        f"{processor()}, {os.cpu_count()} cores",
         f"Python {platform.python_version()}, {platform.system()} {platform.release()}",
         f"load average at the end {os.getloadavg()[0]:.1f}",
     ]
@@ -64,7 +64,8 @@ def _output(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The model of this machine's processor."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from benchmarks.check import is_worse, table
+from benchmarks.check import is_worse, keep_ratios, kept_ratios, table
 
 
 @pytest.mark.parametrize(
@@ -31,3 +33,13 @@ def test_the_worse_ones_are_reported_first() -> None:
         ["1.00", "…", "1.10", "→", "1.00", "…", "1.05", "a"],
         ["new", "→", "0.50", "…", "0.70", "c"],
     ]
+
+
+def test_each_model_of_processor_has_its_ratios(tmp_path: Path) -> None:
+    file = tmp_path / "ratios.json"
+    assert kept_ratios("A", file) == {}
+    keep_ratios("A", "from here", {"start": [1.0, 1.0004], "line": [2.0]}, file)
+    keep_ratios("B", "from there", {"start": [7.0]}, file)
+    keep_ratios("A", "from here, later", {"start": [1.1]}, file)
+    assert kept_ratios("A", file) == {"start": [1.1], "line": [2.0]}
+    assert kept_ratios("B", file) == {"start": [7.0]}
