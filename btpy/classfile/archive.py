@@ -72,15 +72,15 @@ class Archive:
         """The content of a class file; None if there is none of that path, if there are others for later versions of
         Java (JEP 238), if it cannot be read, or if it is too large for a class file.
         """
-        name_in_archive = path.encode("utf-8", "surrogatepass")
-        at = self._entries.get(name_in_archive)
-        if at is None or name_in_archive in self._versioned:
+        encoded = path.encode("utf-8", "surrogatepass")
+        at = self._entries.get(encoded)
+        if at is None or encoded in self._versioned:
             return None
         signature, flags, method, crc, packed, size, *_, offset = _ENTRY.unpack_from(self._directory, at)
         if signature != _ENTRY_SIGNATURE or flags & _ENCRYPTED or size > MAX_CLASS_BYTES or packed > _MAX_PACKED:
             return None
         try:
-            # One read for both, because the extra field is seldom longer than the reserve.
+            # One read for the local header and the content: the extra field is seldom longer than the reserve.
             start = offset + self._shift
             local = os.pread(self._file, _LOCAL.size + len(path) + _EXTRA + packed, start)
             signature, name, extra = _LOCAL.unpack_from(local)

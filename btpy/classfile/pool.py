@@ -159,9 +159,7 @@ class ConstantPool:
         return self._add(struct.pack(">Bd", DOUBLE, value))
 
     def name_and_type(self, name: str, descriptor: str, search: bool = True) -> int:
-        name_index = self._add(_utf8_of(name), search=search)
-        descriptor_index = self._add(_utf8_of(descriptor), search=search)
-        return self._pair(NAME_AND_TYPE, name_index, descriptor_index)
+        return self._pair(NAME_AND_TYPE, self.utf8(name, search), self.utf8(descriptor, search))
 
     def fieldref(self, owner: str, name: str, descriptor: str) -> int:
         return self.member((FIELDREF, owner, name, descriptor))

@@ -349,18 +349,18 @@ def table_bytes(items: list[int]) -> bytes:
     return _items(len(items)).pack(*items)
 
 
-_SHORT_TABLE: Final = 512
-_structs: Final[list[struct.Struct | None]] = [None] * _SHORT_TABLE
+_layouts: Final[dict[int, struct.Struct]] = {}
+_MOST_LAYOUTS: Final = 512
 
 
 def _items(count: int) -> struct.Struct:
     """The layout of ``count`` items."""
-    known = _structs[count] if count < _SHORT_TABLE else None
-    if known is None:
-        known = struct.Struct(f">{count}H")
-        if count < _SHORT_TABLE:
-            _structs[count] = known
-    return known
+    layout = _layouts.get(count)
+    if layout is None:
+        layout = struct.Struct(f">{count}H")
+        if len(_layouts) < _MOST_LAYOUTS:
+            _layouts[count] = layout
+    return layout
 
 
 def _lines(attributes: Sequence[Attribute]) -> tuple[list[int], list[int]]:

@@ -208,15 +208,15 @@ class Instrumentation:
             return self._not_installed(handlers.values())
 
     def preweave_methods(self, classes: Iterable[LoadedClass]) -> tuple[messages.PrewovenMethods, ...]:
-        """Weaves the prepared classes among these, up to PREWOVEN_BYTES in all. They count as woven unless the agent
-        asks for them."""
+        """Weaves the prepared ones of these, up to PREWOVEN_BYTES. They count as woven if the agent does not ask."""
         room = PREWOVEN_BYTES
         methods = []
         for class_ in classes:
             prewoven = self._prewoven_methods(class_, room)
             if prewoven is not None:
-                methods.append(prewoven[0])
-                room -= prewoven[1]
+                methods_of_class, size = prewoven
+                methods.append(methods_of_class)
+                room -= size
         return tuple(methods)
 
     def _prewoven_methods(self, class_: LoadedClass, room: int) -> tuple[messages.PrewovenMethods, int] | None:

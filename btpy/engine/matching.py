@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from btpy.classfile.jvms import ACC_INTERFACE, ACC_NATIVE
@@ -60,23 +60,18 @@ class Matching:
     beyond: int = 0
     warnings: tuple[Diagnostic, ...] = ()
 
+    @property
+    def planned_methods(self) -> Iterator[PlannedMethod]:
+        """Methods that get a probe, as known before weaving."""
+        return (method for class_ in self.classes if class_.planned is not None for method in class_.planned.methods)
+
     def methods(self, probe: int) -> int:
-        """Methods that get the probe, as known before weaving."""
-        return sum(
-            method.has(probe)
-            for class_ in self.classes
-            if class_.planned is not None
-            for method in class_.planned.methods
-        )
+        """The number of methods that get the probe."""
+        return sum(method.has(probe) for method in self.planned_methods)
 
     def has_methods(self, probe: int) -> bool:
         """Whether there are such methods."""
-        return any(
-            method.has(probe)
-            for class_ in self.classes
-            if class_.planned is not None
-            for method in class_.planned.methods
-        )
+        return any(method.has(probe) for method in self.planned_methods)
 
     def woven_classes(self, probe: int) -> int:
         """Classes with these methods."""
@@ -376,7 +371,7 @@ def _is_static(file: ClassFile | None, planned_method: PlannedMethod) -> bool:
 
 def check_limits(probes: Iterable[Probe], matching: Matching) -> None:
     """Raises UsageError for a probe that matches more methods or classes than it may."""
-    all_methods = sum(len(class_.planned.methods) for class_ in matching.classes if class_.planned is not None)
+    all_methods = sum(1 for _ in matching.planned_methods)
     for probe in probes:
         attachment = probe.attachment
         if not isinstance(attachment, MethodAttachment):

@@ -27,7 +27,7 @@ _IN_CODE = ("LineNumberTable", "StackMapTable", "LocalVariableTable", "LocalVari
 """The attributes that HotSpot keeps of a Code attribute, in the order in which it writes them
 (jvmtiClassFileReconstituter.cpp)."""
 
-_NAMES: Final = Struct(">HH").unpack_from
+_NAME_INDEXES: Final = Struct(">HH").unpack_from
 """The indexes of the name and the descriptor of a method."""
 
 
@@ -46,7 +46,7 @@ def prewoven_methods(
         content_shown = _shown(method)
         if content_shown is None:
             return None
-        name, descriptor = _NAMES(file.data, method.offset + 2)
+        name, descriptor = _NAME_INDEXES(file.data, method.offset + 2)
         row = (method.access_flags, name, descriptor, fingerprint(content_shown), content)
         methods.append(new_tuple(WovenCode, row))
     parameter_names = _parameter_names(file) if names_lost else ()
@@ -100,7 +100,7 @@ def _names(file: ClassFile, method: Member, parameters: tuple[tuple[int, int], .
         content = file.pool.utf8_at(index) if index else b""
         return pack(">HH", index, len(content)) + content
 
-    name, descriptor = _NAMES(file.data, method.offset + 2)
+    name, descriptor = _NAME_INDEXES(file.data, method.offset + 2)
     rows = [pack(">H", flags) + text(index) for index, flags in parameters]
     return b"".join((text(name), text(descriptor), bytes((len(parameters),)), *rows))
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from btpy.dataclass import new_tuple
 from btpy.errors import ProtocolError
 from btpy.events.reading_limit import DECISIONS, ReadingLimit
 from btpy.events.record_runs import RunReader, run_reader, tags_of
@@ -150,7 +151,7 @@ class RecordDecoder:
         Raises ProtocolError if a length is impossible.
         """
         records: list[Record] = []
-        append, new, name = records.append, tuple.__new__, self._threads.get
+        append, new, name = records.append, new_tuple, self._threads.get
         header, fewest, first_pairs, probes = HEADER.unpack_from, self._fewest, self._named, self._probes
         templates = len(fewest)
         end_of_payload = len(payload)

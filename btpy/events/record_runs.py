@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from btpy.dataclass import new_tuple
 from btpy.events.records import END_OF_VALUES, HEADER, Record, StackRef, Withheld
 
 Tags = tuple[int, ...]
@@ -93,7 +94,7 @@ def _new_reader(tags: Tags) -> RunReader:
     parts = list(_parts(tags, "iiiIqq", ["size", "kind", "site", "probe", "nanos", "tid"], _NUMBERS))
     namespace: dict[str, object] = {
         "Record": Record,
-        "new": tuple.__new__,
+        "new": new_tuple,
         "StackRef": StackRef,
         "REDACTED": Withheld.REDACTED,
         "UNREADABLE": Withheld.UNREADABLE,

@@ -58,22 +58,24 @@ def ends_of(
     Raises ValueError if the plan asks for an input that the place does not have.
     """
     key = (id(advice), id(locals_), inside)
-    known = _known.get(key)
-    if known is None:
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
-        known = _known[key] = _Known(advice, locals_, inside)
-    part = known.used_part(descriptor)
-    shape = (known, part, static, constructor, max_locals, class_name)
+    shared = _shared_advice.get(key)
+    if shared is None:
+        if len(_shared_advice) >= _MOST_KNOWN:
+            _shared_advice.clear()
+        shared = _shared_advice[key] = _SharedAdvice(advice, locals_, inside)
+    part = shared.used_part(descriptor)
+    shape = (shared, part, static, constructor, max_locals, class_name)
     ends = _ends.get(shape)
     if ends is None:
         if len(_ends) >= _MOST_KNOWN:
             _ends.clear()
-        ends = _ends[shape] = _shared(advice, locals_, inside, part, static, constructor, max_locals, class_name)
+        ends = _ends[shape] = _ends_by_content(
+            advice, locals_, inside, part, static, constructor, max_locals, class_name
+        )
     return ends
 
 
-class _Known:
+class _SharedAdvice:
     """The advice that the plans of methods share: it is faster to find by its identity. The object keeps the advice and
     the frame locals alive, so no other objects get their ids.
     """
@@ -104,13 +106,13 @@ class _Known:
         return part
 
 
-_known: Final[dict[tuple[int, int, frozenset[Operand]], _Known]] = {}
-_ends: Final[dict[tuple[_Known, str, bool, bool, int, str], Ends]] = {}
+_shared_advice: Final[dict[tuple[int, int, frozenset[Operand]], _SharedAdvice]] = {}
+_ends: Final[dict[tuple[_SharedAdvice, str, bool, bool, int, str], Ends]] = {}
 _MOST_KNOWN: Final = 4096
 
 
 @lru_cache(maxsize=4096)
-def _shared(
+def _ends_by_content(
     advice: tuple[Advice, ...],
     locals_: tuple[FrameLocal, ...],
     inside: frozenset[Operand],

@@ -176,7 +176,7 @@ class Snippet:
 
     def nano_time(self) -> None:
         """Pushes ``System.nanoTime()``."""
-        self._invoke(_NANO_TIME)
+        self._invoke(_NANO_TIME, search=True)
 
     def call(self, handler: Handler, site: int, operands: tuple[Operand, ...], bindings: Bindings) -> None:
         """Calls a handler and leaves its result on the stack."""
@@ -202,10 +202,10 @@ class Snippet:
         owner = descriptors.class_name(written.owner)
         self._part(change, Constant(bytes((opcode,)), (FIELDREF, owner, written.name, written.descriptor)))
 
-    def _invoke(self, handler: Handler) -> None:
+    def _invoke(self, handler: Handler, search: bool = False) -> None:
+        """``search``: as in ``Constant``. A class file does not mention the handlers of probes."""
         change = descriptors.call_change(handler.descriptor)
-        # The class file does not mention handlers, and a search takes time.
-        self._part(change, Constant(_INVOKESTATIC, (METHODREF, *handler), search=handler is _NANO_TIME))
+        self._part(change, Constant(_INVOKESTATIC, (METHODREF, *handler), search))
 
 
 class Constant:

@@ -285,14 +285,14 @@ class _MethodWeaver:
     def _number(self, advice: Advice, line: int) -> int:
         return self._numbering.number(advice.probe, advice.point, line, advice.target_class, advice.member)
 
-    def _weave_inside(self, code: _InsideCode) -> None:
+    def _weave_inside(self, inside: _InsideCode) -> None:
         """Writes the code around the instructions that have advice."""
         states = typeflow.states(self._file, self._method, self._bytecode, self._flow_wanted())
         bindings = dict(self._ends.exits)
         for key in (OperandKind.TARGET, OperandKind.DURATION):
             bindings.pop((key, 0), None)
         for at, advices in self._inside.items():
-            mark = code.variables.mark()
+            mark = inside.variables.mark()
             line = self._code.line_at(at)
             before = b"".join(
                 self._simple_block(point, [advice for advice in advices if advice.point is point], line, bindings)
@@ -300,9 +300,9 @@ class _MethodWeaver:
             )
             rest = [advice for advice in advices if advice.point not in (Point.CATCH, Point.LINE)]
             if rest:
-                before += self._around(code, at, rest, line, bindings, states.get(at))
-            code.before[at] = before
-            code.variables.reuse(mark)
+                before += self._around(inside, at, rest, line, bindings, states.get(at))
+            inside.before[at] = before
+            inside.variables.reuse(mark)
 
     def _simple_block(self, point: Point, advices: list[Advice], line: int, inputs: Bindings) -> bytes:
         """The block at the start of a line or of an exception handler."""
@@ -324,7 +324,7 @@ class _MethodWeaver:
 
     def _around(
         self,
-        code: _InsideCode,
+        inside: _InsideCode,
         at: int,
         advices: list[Advice],
         line: int,
@@ -346,7 +346,7 @@ class _MethodWeaver:
             operation,
             advices,
             bindings,
-            code.variables,
+            inside.variables,
             object_made,
             uninitialized,
             lambda advice: self._number(advice, line),
@@ -354,12 +354,12 @@ class _MethodWeaver:
         depth = self._code.max_stack
         before = self._block(blocks.before, depth)
         end = operation.end
-        code.clocks[end] = self._block(blocks.clock, depth)
-        code.after[end] = self._block(blocks.after, depth)
-        if (code.clocks[end] or code.after[end]) and end >= len(self._code.code):
+        inside.clocks[end] = self._block(blocks.clock, depth)
+        inside.after[end] = self._block(blocks.after, depth)
+        if (inside.clocks[end] or inside.after[end]) and end >= len(self._code.code):
             raise ClassFileError("control falls off the end of the code (JVMS §4.9.2)")
         if blocks.thrown is not None:
-            code.tails.append(_Tail(at, end, self._block(blocks.thrown, 0), state, blocks.held))
+            inside.tails.append(_Tail(at, end, self._block(blocks.thrown, 0), state, blocks.held))
         return before
 
     def _flow_wanted(self) -> set[int]:

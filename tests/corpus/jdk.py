@@ -11,9 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from btpy.classfile.reader import ClassFile
-from btpy.plan.plan import ClassPlan, MethodPlan, OperandKind
+from btpy.plan.plan import ClassPlan, OperandKind
 from tests.corpus.weaving import JAVA, NOTHING, Corpus, Plan, ends, weave_all
 from tests.jdks import compiled, java
+from tests.weave.advice import with_advice
 
 SHORT_RUN = ("-XX:TieredStopAtLevel=1",)
 """A flag for a program that ends before code of the optimizing compiler has saved what the compiler takes."""
@@ -77,7 +78,7 @@ def untimed(plan: ClassPlan) -> ClassPlan:
     for method in plan.methods:
         kinds = [{operand.kind for operand in advice.operands} for advice in method.advice]
         untimed_advice = [a for a, of in zip(method.advice, kinds, strict=True) if OperandKind.DURATION not in of]
-        methods.append(MethodPlan(method.name, method.descriptor, tuple(untimed_advice), method.locals))
+        methods.append(with_advice(method, *untimed_advice))
     return replace(plan, methods=tuple(methods))
 
 
