@@ -1,13 +1,14 @@
 package btpy.agent;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
  * One outgoing message: {@code u4 length · u1 type · payload}, built in a growing array. The types are those of
  * docs/protocol.md, big-endian.
  *
- * <p>Strings are encoded here rather than by {@code String.getBytes}: a lone surrogate, which class files and strings
- * of the application may contain, becomes three bytes instead of a question mark.
+ * <p>A lone surrogate, which class files and strings of the application may contain, becomes three bytes.
+ * {@code String.getBytes} would make it a question mark, so texts that it cannot encode are encoded here.
  */
 final class Frame {
     static final int HELLO = 0x01;
@@ -42,6 +43,9 @@ final class Frame {
 
     /** The size of the arrays of a larger frame, so that no large piece of memory is needed. */
     static final int CHUNK = 1 << 16;
+
+    /** The largest length of a text that the JDK encodes, so that no large piece of memory is needed. */
+    private static final int SHORT = 1 << 10;
 
     /** The full arrays, then the array that is being filled. More arrays are created when they are needed. */
     private byte[][] chunks;
@@ -111,6 +115,13 @@ final class Frame {
     }
 
     Frame string(String text) {
+        // A search describes thousands of classes while this class is still interpreted, but the JDK's code is compiled.
+        if (text.length() <= SHORT) {
+            byte[] encoded = text.getBytes(StandardCharsets.UTF_8);
+            if (new String(encoded, StandardCharsets.UTF_8).equals(text)) {
+                return bytes(encoded);
+            }
+        }
         int start = size;
         u4(0);
         int length = text.length();

@@ -1,5 +1,6 @@
 package btpy.agent;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
@@ -36,6 +37,9 @@ final class Payload {
     static final int TELL = 0x29;
     static final int PREWEAVE = 0x2A;
     static final int LOCATE = 0x2B;
+
+    /** The character by which the JDK replaces bytes that are not UTF-8. It has three bytes itself. */
+    private static final char INVALID = '\uFFFD';
 
     final int type;
     private final byte[] bytes;
@@ -140,6 +144,12 @@ final class Payload {
 
     String string() throws ProtocolException {
         int count = count(1);
+        // A WEAVE has thousands of names while this class is still interpreted, but the JDK's code is compiled.
+        String text = new String(bytes, at, count, StandardCharsets.UTF_8);
+        if (text.length() == count && text.indexOf(INVALID) < 0) { // one byte for each character: ASCII
+            at += count;
+            return text;
+        }
         char[] chars = new char[count];
         int end = at + count;
         int length = 0;
