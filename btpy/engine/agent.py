@@ -6,8 +6,9 @@ ProtocolError when its agent broke the protocol; the connection is over then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import TypeVar
 
 from btpy import timeline
@@ -143,21 +144,19 @@ class Agent:
         reads the other files, one chunk before the caller needs them.
         """
         chunks = [classes[start : start + READ_AT_ONCE] for start in range(0, len(classes), READ_AT_ONCE)]
-        with self.progress.of(Work.READING, len(classes)):
-            readings = [self._begin_reading(chunk, local_file) for chunk in chunks[:1]]
-            for number, chunk in enumerate(chunks, 1):
-                readings += [self._begin_reading(following, local_file) for following in chunks[number : number + 1]]
-                files, read = readings.pop(0)
-                if read is not None:
-                    files.update(self._answered(read))
-                while unread := [loaded_class for loaded_class in chunk if loaded_class.id not in files]:
-                    rest = self._answered(self._read(unread))
-                    if not rest:
-                        break
-                    files.update(rest)
-                for loaded in chunk:
-                    yield loaded, files.get(loaded.id, b"")
-                self.progress.advance(done=len(chunk))
+        readings = [self._begin_reading(chunk, local_file) for chunk in chunks[:1]]
+        for number, chunk in enumerate(chunks, 1):
+            readings += [self._begin_reading(following, local_file) for following in chunks[number : number + 1]]
+            files, read = readings.pop(0)
+            if read is not None:
+                files.update(self._answered(read))
+            while unread := [loaded_class for loaded_class in chunk if loaded_class.id not in files]:
+                rest = self._answered(self._read(unread))
+                if not rest:
+                    break
+                files.update(rest)
+            for loaded in chunk:
+                yield loaded, files.get(loaded.id, b"")
 
     def _begin_reading(
         self, classes: Sequence[LoadedClass], local_file: ClassFileOf
@@ -188,7 +187,7 @@ class Agent:
 
     @timeline.timed("wait for class files")
     def _answered(self, read: _Reading) -> dict[int, bytes]:
-        return self._wait(read, ANSWER_SECONDS)
+        return self._wait(read, WEAVE_SECONDS)  # the target may be retransforming
 
     def class_file(self, name: str) -> bytes | None:
         """The class file of a loaded class; None if no class of that name is loaded, or it has no class file."""
@@ -228,19 +227,20 @@ class Agent:
 
     def weave(
         self,
-        classes: Sequence[LoadedClass],
+        classes: Iterable[LoadedClass],
         prewoven: PreweaveMethods,
         *,
+        most: int,
         searches: bool = False,
         loses_names: bool = False,
     ) -> messages.WeaveResult:
         """Have classes retransformed. ``prewoven`` weaves some classes of a chunk in advance, while the target
-        retransforms the previous chunk. ``searches``: the caller searches for classes loaded in the meantime.
-        ``loses_names``: as in :class:`~btpy.wire.messages.Weave`.
+        retransforms the previous chunk. ``most``: the largest number of classes. ``searches``: the caller searches for
+        classes loaded in the meantime. ``loses_names``: as in :class:`~btpy.wire.messages.Weave`.
         """
         total = NOTHING_WOVEN
         under_way: _UnderWay | None = None
-        with self.progress.of(Work.WEAVING, len(classes)):
+        with self.progress.of(Work.WEAVING, most):
             for chunk in self._chunks(classes):
                 with timeline.step("weave", classes=len(chunk)):
                     woven = prewoven(chunk)
@@ -257,12 +257,10 @@ class Agent:
                 under_way = question, len(woven)
             return total if under_way is None else together(total, self._woven(*under_way))
 
-    def _chunks(self, classes: Sequence[LoadedClass]) -> Iterator[Sequence[LoadedClass]]:
-        start = 0
-        while start < len(classes):
-            end = start + self._weave_at_once
-            yield classes[start:end]
-            start = end
+    def _chunks(self, classes: Iterable[LoadedClass]) -> Iterator[Sequence[LoadedClass]]:
+        rest = iter(classes)
+        while chunk := list(islice(rest, self._weave_at_once)):
+            yield chunk
             self._weave_at_once = min(4 * self._weave_at_once, WEAVE_AT_ONCE)
 
     def _woven(self, answering: Callable[[float], messages.WeaveResult], prewoven: int) -> messages.WeaveResult:

@@ -2,7 +2,8 @@
 
 Loading a program has these steps: search for the classes that its patterns match → read their class files and plan →
 define its handlers → run ``@OnBegin`` → watch for classes being loaded → weave → start its timers. Nothing in the
-target changes before the plan is known to be correct. A further script extends the program of the session
+target changes before the plan is known to be correct; then the last of many classes may be planned while the first ones
+are woven (:mod:`btpy.engine.planning`). A further script extends the program of the session
 (:class:`btpy.lang.program.Program`) in the same steps. One retransformation replaces an old probe with the new probe.
 If the new probe fails, the old probe stays.
 """
@@ -10,8 +11,11 @@ If the new probe fails, the old probe stays.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from btpy import interpreter, timeline
@@ -24,6 +28,7 @@ from btpy.engine.description import Description, Place
 from btpy.engine.instrumentation import Instrumentation, handler_classes
 from btpy.engine.matcher import Matcher
 from btpy.engine.matching import Matching, listed
+from btpy.engine.planning import Plans
 from btpy.engine.preweave import Preweaving
 from btpy.engine.target import Limits, Target, without_effect
 from btpy.engine.weave_state import WeaveState
@@ -96,11 +101,13 @@ class Deployment:
 
 
 class _PreparedVersion(NamedTuple):
-    """The parts of a version that are known before the target changes."""
+    """The parts of a version that are known before the target changes. ``matching``: None if the last classes are
+    planned while the first ones are woven."""
 
     version: Instrumentation
     matcher: Matcher
-    matching: Matching
+    plans: Plans
+    matching: Matching | None
     warnings: tuple[Diagnostic, ...]
     handlers: tuple[HandlerClass, ...]
 
@@ -180,18 +187,27 @@ class Deployer:
             version = Instrumentation(program, weave_state, frozenset(allow), earlier)
             probes = [probe for probe in program.own if probe.id not in program.removed]
             matcher = Matcher(self._agent, self._target, version, probes)
-            return matcher, self._match(matcher, first)
+            with self._planning(version):
+                return matcher, matcher.match(first)
 
-    def _match(self, matcher: Matcher, first: int | None = None, *, suggestions: bool = True) -> Matching:
-        knowledge = matcher.instrumentation.planner.knowledge
+    @contextmanager
+    def _planning(self, version: Instrumentation) -> Iterator[None]:
+        """While the block plans classes, the planner may read further classes."""
+        knowledge = version.planner.knowledge
         with knowledge.asking(self._agent):
-            matching = matcher.match(first, suggestions=suggestions)
+            yield
         self.late_bound = tuple(knowledge.late_bound)
-        return matching
 
     def _prepared(
-        self, program: Program, missing: str, allow: Iterable[str], replacing: Collection[int]
+        self,
+        program: Program,
+        missing: str,
+        allow: Iterable[str],
+        replacing: Collection[int],
+        *,
+        first_part: bool = False,
     ) -> _PreparedVersion:
+        """``first_part``: plan only the first part of the classes if this is enough to begin."""
         if self.version is not None and program.earlier is None:
             raise UsageError("this session has a program already", help=["extend it: check_source(…, earlier=…)"])
         new_program = program.without(replacing)
@@ -199,12 +215,17 @@ class Deployer:
             raise UsageError("there is no room for more probes in this session", help=["detach, and attach again"])
         version = Instrumentation(new_program, self.weave_state, frozenset(allow), self.version)
         matcher = Matcher(self._agent, self._target, version, new_program.own)
-        matching = self._match(matcher, suggestions=False)
-        warnings = matcher.check(matching, missing)
+        with self._planning(version):
+            plans = matcher.search()
+            begins = first_part and program.earlier is None and plans.plan_first_part(new_program, version.planner)
+            if not begins:
+                matcher.plan_all(plans)
+            matching = None if begins else matcher.judge(plans, suggestions=False)
+        warnings = matcher.check(matching, missing) if matching is not None else ()
         if self.limits is not None:
             warnings = (*warnings, *without_effect(new_program, self.limits))
-        handlers = handler_classes(version.prepare(matching.classes, frozenset(probe.id for probe in new_program.own)))
-        return _PreparedVersion(version, matcher, matching, warnings, tuple(handlers))
+        handlers = handler_classes(version.prepare(plans.classes, frozenset(probe.id for probe in new_program.own)))
+        return _PreparedVersion(version, matcher, plans, matching, warnings, tuple(handlers))
 
     @timeline.timed("put the probes in")
     def load(
@@ -230,10 +251,9 @@ class Deployer:
         """
         with self.changing, interpreter.gc_paused():
             old_version = self.version
-            prepared = self._prepared(program, missing, allow, replacing)
+            prepared = self._prepared(program, missing, allow, replacing, first_part=True)
             version, new_program = prepared.version, prepared.version.program
             ids = frozenset(probe.id for probe in new_program.own)
-            version.weave_state.add_refusals(prepared.matching.refusals)
             version.weave_state.add_told(prepared.warnings)
             grow(self._outline, new_program)
             self._preweaving.end()
@@ -268,18 +288,38 @@ class Deployer:
         self, prepared: _PreparedVersion, ids: frozenset[int], missing: str, replacing: Collection[int]
     ) -> Deployment:
         """Make a version the current one and weave it into the loaded classes."""
-        version, matcher, matching = prepared.version, prepared.matcher, prepared.matching
+        version, matcher = prepared.version, prepared.matcher
         old_version, self.version = self.version, version
         watches = bool(version.watched or (old_version is not None and old_version.watched))
         watched = self._agent.watch(version.watched) if watches else None
-        result = retransformation.change(self._agent, version, matching.to_weave, replacing, searches=watches)
+        matching, result = self._weave_planned(prepared, replacing, watches)
+        notes = () if prepared.matching is not None else matching.warnings
+        version.weave_state.add_told(notes)
         if watched is not None:
             watched()
             matching, extra_result = retransformation.weave_loaded_meanwhile(self._agent, version, matcher, matching)
             result = together(result, extra_result)
         retransformation.weave_callers_of_loaded(self._agent, version, ids)
-        warnings = prepared.warnings + matcher.missed_after_all(matching, missing)
+        warnings = (*prepared.warnings, *notes, *matcher.missed_after_all(matching, missing))
         return Deployment.of(version, matching, result, warnings)
+
+    def _weave_planned(
+        self, prepared: _PreparedVersion, replacing: Collection[int], searches: bool
+    ) -> tuple[Matching, WeaveResult]:
+        """Weave the loaded classes of a version, and meanwhile plan the classes that are not planned yet."""
+        version, plans, matching = prepared.version, prepared.plans, prepared.matching
+        change = partial(retransformation.change, self._agent, version, removed=replacing, searches=searches)
+        if matching is not None:
+            version.weave_state.add_refusals(matching.refusals)
+            return matching, change(matching.to_weave)
+        first_part = [class_.loaded for class_ in plans.classes if class_.is_to_weave]
+        with self._planning(version):
+            result = change(chain(first_part, plans.planned_meanwhile(version)), most=len(plans.usable))
+            matching = prepared.matcher.judge(plans)
+        version.weave_state.add_refusals(matching.refusals)
+        with version.weave_state.lock:
+            version.weave_state.find(matching.problems)
+        return matching, result
 
     def _go_back(self, before: Instrumentation | None, failed: Instrumentation, ids: frozenset[int]) -> None:
         """Return from a failed version to the probes before it."""

@@ -21,8 +21,11 @@ from btpy.engine.matching import (
     other_lines,
     why_missing,
 )
+from btpy.engine.method_limits import MethodCount
+from btpy.engine.planning import Plans, planned, within_limits
 from btpy.engine.target import Target
 from btpy.errors import ClassFileError, NothingMatched, ScriptError
+from btpy.events.progress import Work
 from btpy.lang.program import Probe
 from btpy.model.attachments import MethodAttachment
 from btpy.model.diagnostics import Diagnostic, Severity
@@ -51,21 +54,33 @@ class Matcher:
 
         Raises UsageError for patterns that match more than MAX_CLASSES classes, unless ``first`` is given.
         """
+        plans = self.search(first)
+        self.plan_all(plans)
+        return self.judge(plans, suggestions=suggestions)
+
+    def search(self, first: int | None = None) -> Plans:
+        """The classes for a :meth:`match`, none of them planned yet."""
         instrumentation, ids = self.instrumentation, self._ids
         instrumentation.weave_state.learn(self.agent.matching_classes(instrumentation.owner_patterns(ids)).classes)
-        matches = self.agent.matching_classes(instrumentation.patterns(ids), refuse_more=first is None)
-        self._searched = matches.request
-        first_classes = (
-            matches.classes if first is None else sorted(matches.classes, key=lambda class_: class_.name)[:first]
-        )
-        classes, refusals = self.planned(first_classes)
+        found = self.agent.matching_classes(instrumentation.patterns(ids), refuse_more=first is None)
+        self._searched = found.request
+        if first is None:
+            return self._plans(found)
+        first_classes = sorted(found.classes, key=lambda class_: class_.name)[:first]
+        plans = self._plans(replace(found, classes=tuple(first_classes)))
+        plans.beyond = found.matched - len(first_classes)
+        return plans
+
+    def judge(self, plans: Plans, *, suggestions: bool = True) -> Matching:
+        """The matching, when all classes are planned. ``suggestions``: as for :meth:`match`."""
+        instrumentation, found, classes, refusals = self.instrumentation, plans.found, plans.classes, plans.refusals
+        beyond = plans.beyond
         problems = dict.fromkeys(problem for class_ in classes if class_.planned for problem in class_.planned.problems)
         own_problems = [problem for problem in problems if self._is_own(problem)]
-        beyond = matches.matched - len(first_classes)
-        matching = Matching(matches.loaded, tuple(classes), tuple(refusals), tuple(own_problems), {}, beyond)
+        matching = Matching(found.loaded, tuple(classes), tuple(refusals), tuple(own_problems), {}, beyond)
         # A class that was not examined, or has no class file, may match.
         is_hidden = beyond > 0 or any(class_.planned is None for class_ in classes)
-        inventory = self._inventory(matches.loaded)
+        inventory = self._inventory(found.loaded)
         waiting_inventory = inventory if suggestions else replace(inventory, names=tuple)
         missing = {
             probe.id: self._why_missing(
@@ -92,9 +107,12 @@ class Matcher:
             for loaded_class in newer.classes
             if loaded_class.id not in ids and loaded_class.name not in class_names
         ]
-        classes, refusals = self.planned(fresh)
-        self.instrumentation.weave_state.add_refusals(refusals)
-        return Matching(newer.loaded, tuple(classes), tuple(refusals), (), {})
+        plans = self._plans(replace(newer, classes=tuple(fresh)))
+        self.plan_all(plans)
+        counted = MethodCount(self.instrumentation.program, planned(matching.classes))
+        plans.classes = [within_limits(counted, class_) for class_ in plans.classes]
+        self.instrumentation.weave_state.add_refusals(plans.refusals)
+        return Matching(newer.loaded, tuple(plans.classes), tuple(plans.refusals), (), {})
 
     def check(self, matching: Matching, missing: str) -> tuple[Diagnostic, ...]:
         """Checks the matching, and returns its warnings. Raises ScriptError for problems, UsageError for a pattern that
@@ -157,27 +175,31 @@ class Matcher:
                 diagnostics.append(diagnose.place_refused(probe, refusal))
         return _checked_problems(diagnostics, missing)
 
-    @timeline.timed("read and plan classes")
-    def planned(self, loaded_classes: Sequence[LoadedClass]) -> tuple[list[MatchedClass], list[Refusal]]:
-        """The classes that can be woven, with their plans; and the refusals of other classes and of methods."""
-        instrumentation = self.instrumentation
-        instrumentation.weave_state.learn(loaded_classes)
+    def _plans(self, found: Classes) -> Plans:
+        self.instrumentation.weave_state.learn(found.classes)
         refusals = []
         usable = []
-        for loaded_class in loaded_classes:
+        for loaded_class in found.classes:
             refusal = refused(loaded_class)
             if refusal is None:
                 usable.append(loaded_class)
             else:
                 refusals.append(refusal)
-        classes = [self._matched(loaded, data) for loaded, data in self._class_files(usable)]
-        again = set(look_up(self.agent, instrumentation))
-        classes = [
+        rest = (self._matched(loaded_class, data) for loaded_class, data in self._class_files(usable))
+        return Plans(found, usable, refusals, rest)
+
+    @timeline.timed("read and plan classes")
+    def plan_all(self, plans: Plans) -> None:
+        """Plans the classes that are not planned yet."""
+        with self.agent.progress.of(Work.READING, len(plans.usable)):
+            self.agent.progress.advance(done=len(plans.classes))
+            while count := plans.plan(READ_AT_ONCE):
+                self.agent.progress.advance(done=count)
+        again = set(look_up(self.agent, self.instrumentation))
+        plans.classes = [
             self._matched(class_.loaded, class_.file.data) if class_.file and class_.loaded.name in again else class_
-            for class_ in classes
+            for class_ in plans.classes
         ]
-        refusals += [refusal for class_ in classes if class_.planned for refusal in class_.planned.refusals]
-        return classes, refusals
 
     def _class_files(self, classes: Sequence[LoadedClass]) -> Iterator[tuple[LoadedClass, bytes]]:
         if len(classes) <= READ_AT_ONCE:  # one question
@@ -212,9 +234,10 @@ class Matcher:
             return classes
         patterns = tuple(Pattern(pattern.kind, pattern.text) for pattern in planner.class_patterns_of(probe))
         ids = {class_.loaded.id for class_ in classes}
-        loaded_classes = self.agent.search(patterns, READ_AT_ONCE).classes
-        more, _ = self.planned([loaded_class for loaded_class in loaded_classes if loaded_class.id not in ids])
-        return [*classes, *more]
+        found = self.agent.search(patterns, READ_AT_ONCE)
+        more = self._plans(replace(found, classes=tuple(class_ for class_ in found.classes if class_.id not in ids)))
+        self.plan_all(more)
+        return [*classes, *more.classes]
 
     def _exists(self, loader: str, name: str) -> bool:
         return any(fact.name == name for facts in self.agent.supertypes(loader, (name,)) for fact in facts)

@@ -38,6 +38,11 @@ class MatchedClass:
     file: ClassFile | None
     planned: PlannedClass | None
 
+    @property
+    def is_to_weave(self) -> bool:
+        """Whether it gets probes, or may get them."""
+        return self.planned is None or bool(self.planned.methods)
+
 
 def looked_at(classes: Iterable[MatchedClass]) -> list[tuple[ClassFile, PlannedClass]]:
     """The classes whose class file can be read."""
@@ -109,7 +114,7 @@ class Matching:
 
     @property
     def to_weave(self) -> tuple[LoadedClass, ...]:
-        return tuple(class_.loaded for class_ in self.classes if class_.planned is None or class_.planned.methods)
+        return tuple(class_.loaded for class_ in self.classes if class_.is_to_weave)
 
 
 def listed(

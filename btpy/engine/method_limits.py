@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from btpy.engine.weave_state import WeaveState
-from btpy.lang.program import Program
+from btpy.lang.program import Probe, Program
 from btpy.model.attachments import MethodAttachment
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.plan.planner import PlannedClass, PlannedMethod
@@ -15,14 +16,62 @@ from btpy.plan.planner import PlannedClass, PlannedMethod
 
 def within_limits(program: Program, weave_state: WeaveState, planned_class: PlannedClass) -> PlannedClass:
     """The plan without the probes that would exceed their limits."""
-    name = planned_class.class_name.replace("/", ".")
     passed = {
         id_: detail
         for id_, more in _methods(planned_class).items()
         if (detail := _passed(program, weave_state, id_, more))
     }
-    if not passed:
-        return planned_class
+    return _without(planned_class, passed) if passed else planned_class
+
+
+class MethodCount:
+    """The number of methods that each probe is in, in the classes that are planned so far."""
+
+    def __init__(self, program: Program, planned_classes: Iterable[PlannedClass]) -> None:
+        self._program = program
+        self._planned_classes = list(planned_classes)
+        self._methods = sum(len(planned_class.methods) for planned_class in self._planned_classes)
+        attachments = [probe.attachment for probe in program.active]
+        self._lowest_limit = min(
+            (attachment.max_methods for attachment in attachments if isinstance(attachment, MethodAttachment)),
+            default=0,
+        )
+
+    @cached_property
+    def by_probe(self) -> Counter[int]:
+        counts: Counter[int] = Counter()
+        for planned_class in self._planned_classes:
+            counts += _methods(planned_class)
+        return counts
+
+    def within_limits(self, planned_class: PlannedClass) -> PlannedClass:
+        """Counts a further class, without the probes that would exceed the limit of their methods."""
+        self._methods += len(planned_class.methods)
+        if self._methods <= self._lowest_limit:  # then the probes need not be counted one by one
+            self._planned_classes.append(planned_class)
+            return planned_class
+        methods = _methods(planned_class)
+        passed = {
+            id_: _too_many(probe, limit, self.by_probe[id_], more)
+            for id_, more in methods.items()
+            if self.by_probe[id_] + more > (limit := _limit(probe := self._program.probes[id_]))
+        }
+        self.by_probe.update({id_: more for id_, more in methods.items() if id_ not in passed})
+        return _without(planned_class, passed) if passed else planned_class
+
+
+def _limit(probe: Probe) -> int:
+    assert isinstance(probe.attachment, MethodAttachment)
+    return probe.attachment.max_methods
+
+
+def _too_many(probe: Probe, most: int, count: int, more: int) -> str:
+    return f"{probe.name} may be in {most} methods (max=), is in {count}, and {more} more match"
+
+
+def _without(planned_class: PlannedClass, passed: Mapping[int, str]) -> PlannedClass:
+    """The plan without the probes that would exceed a limit. ``passed``: the limits, by probe."""
+    name = planned_class.class_name.replace("/", ".")
     methods = [
         PlannedMethod(
             method.name,
@@ -47,7 +96,7 @@ def _passed(program: Program, weave_state: WeaveState, id_: int, more: int) -> s
         return ""
     most, most_classes = attachment.max_methods, attachment.max_classes
     if len(methods) + more > most:
-        return f"{probe.name} may be in {most} methods (max=), is in {len(methods)}, and {more} more match"
+        return _too_many(probe, most, len(methods), more)
     if most_classes is not None and len({(class_name, loader) for class_name, loader, *_ in methods}) >= most_classes:
         return f"{probe.name} may be in {most_classes} classes (--max-classes), and is in so many already"
     return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from btpy.engine.agent import NOTHING_WOVEN, Agent, together
 from btpy.engine.instrumentation import Instrumentation, handler_classes
@@ -21,13 +21,27 @@ BETWEEN_LOOKS = 0.05
 
 
 def weave(
-    agent: Agent, version: Instrumentation, classes: Iterable[LoadedClass], *, searches: bool = False
+    agent: Agent,
+    version: Instrumentation,
+    classes: Iterable[LoadedClass],
+    *,
+    most: int | None = None,
+    searches: bool = False,
 ) -> WeaveResult:
-    """Weave loaded classes. ``searches``: the caller looks for classes that the agent loads meanwhile; otherwise the
-    agent weaves them itself."""
-    selection = list(classes)
+    """Weave loaded classes. ``most``: the largest number of classes, if they are found meanwhile. ``searches``: the
+    caller looks for classes that the agent loads meanwhile; otherwise the agent weaves them itself."""
+    selection: list[LoadedClass] = []
+    if most is None:
+        classes = list(classes)
+        most = len(classes)
     loses_names = LOST_PARAMETER_NAMES in version.allow
-    result = agent.weave(selection, version.preweave_methods, searches=searches, loses_names=loses_names)
+    result = agent.weave(
+        _collected(classes, selection),
+        version.preweave_methods,
+        most=most,
+        searches=searches,
+        loses_names=loses_names,
+    )
     version.retransformed(selection, {failure.class_id for failure in result.failures})
     names = {loaded_class.id: loaded_class.name for loaded_class in selection}
     version.weave_state.add_refusals(
@@ -35,6 +49,13 @@ def weave(
         for failure in result.failures
     )
     return result
+
+
+def _collected(classes: Iterable[LoadedClass], selection: list[LoadedClass]) -> Iterator[LoadedClass]:
+    """The classes, which are added to ``selection`` one by one."""
+    for loaded_class in classes:
+        selection.append(loaded_class)
+        yield loaded_class
 
 
 def weave_named(agent: Agent, version: Instrumentation, names: Iterable[str]) -> None:
@@ -48,20 +69,24 @@ def change(
     matched: Iterable[LoadedClass],
     removed: Collection[int],
     *,
+    most: int | None = None,
     searches: bool = False,
 ) -> WeaveResult:
     """Weave the classes that change with this version: the ``matched`` classes, and the classes that contain a
-    ``removed`` probe, or the probe that a removed probe subscribed to. ``searches``: as for :func:`weave`.
+    ``removed`` probe, or the probe that a removed probe subscribed to. ``most`` and ``searches``: as for :func:`weave`.
     """
     weave_state, program = version.weave_state, version.program
     hosts = {program.fires_in(program.probes[id_]).id for id_ in removed}
     with weave_state.lock:
         stale = set(weave_state.holding((*removed, *hosts)))
-    classes = {loaded_class.id: loaded_class for loaded_class in matched}
-    for loaded in agent.named(sorted({name for name, _ in stale})):
-        if (loaded.name, loaded.loader) in stale and refused(loaded) is None:
-            classes[loaded.id] = loaded
-    result = weave(agent, version, list(classes.values()), searches=searches)
+    stale_classes = [
+        loaded
+        for loaded in agent.named(sorted({name for name, _ in stale}))
+        if (loaded.name, loaded.loader) in stale and refused(loaded) is None
+    ]
+    if stale_classes:
+        matched = {loaded.id: loaded for loaded in (*matched, *stale_classes)}.values()
+    result = weave(agent, version, matched, most=None if stale_classes else most, searches=searches)
     _weave_arrived(agent, version)
     return result
 

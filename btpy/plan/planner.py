@@ -205,6 +205,13 @@ class Planner:
         )
 
     @property
+    def fits_every_method(self) -> bool:
+        """Whether no class can add a problem to the plan: its probes need nothing from the methods that they match."""
+        return not self.uses_supertypes and not any(
+            rule.uses_inputs or not INSIDE.isdisjoint(rule.attachment.points) for rule in self._rules
+        )
+
+    @property
     def undecided(self) -> frozenset[str]:
         """Classes for which it is not known yet whether operations that name them match (``locations.Selector``)."""
         return frozenset().union(*(rule.selector.undecided for rule in self._rules))
