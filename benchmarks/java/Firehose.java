@@ -5,7 +5,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Calls a method with three arguments from several threads. A line "THREADS RATE MILLISECONDS" on standard input starts
- * RATE calls a second in all (0: as many as possible). The answer is the number of calls and the time in ns.
+ * RATE calls a second in all (0: as many as possible). The answer is the number of calls, the time in ns, and
+ * System.nanoTime at the start.
  */
 public final class Firehose {
     private static final int SLICES = 1000;
@@ -35,7 +36,7 @@ public final class Firehose {
                 }, "firehose-" + i).start();
             }
             done.await();
-            System.out.println("made " + calls.get() + " " + (System.nanoTime() - start));
+            System.out.println("made " + calls.get() + " " + (System.nanoTime() - start) + " " + start);
         }
     }
 
