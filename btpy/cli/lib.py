@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -184,7 +185,7 @@ def _new(search: Libraries, name: str, *, beside_others: bool) -> list[str]:
     """Writes a library with a test, and returns the paths. ``beside_others``: whether the library goes into the
     directory of ``-I``.
 
-    Raises UsageError; then no file is written.
+    Raises UsageError; then nothing is written.
     """
     _require_free(search, name)
     directory = search.directories[0 if beside_others else -1]
@@ -198,8 +199,10 @@ def _new(search: Libraries, name: str, *, beside_others: bool) -> list[str]:
         if os.path.lexists(path):
             raise UsageError(f"{path} exists already", help=["nothing was written"])
     paths: list[Path] = []
+    directories: list[Path] = []
     try:
         for path, text in texts.items():
+            directories += reversed([parent for parent in path.parents if not parent.exists()])
             path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:
                 paths.append(path)
@@ -207,6 +210,9 @@ def _new(search: Libraries, name: str, *, beside_others: bool) -> list[str]:
     except OSError as cause:
         for path in paths:
             path.unlink()
+        for made in reversed(directories):
+            with contextlib.suppress(OSError):  # another program may use it by now
+                made.rmdir()
         raise UsageError(f"cannot write {path}: {(cause.strerror or str(cause)).lower()}") from cause
     return [*map(str, texts), f"btpy test {directory / name}.bt runs its test"]
 

@@ -677,7 +677,7 @@ FUNCTIONS = {
         Function(
             Group.STACKS,
             'stack(frames=32) stack(exception, frames=32) stack(frames, skip="java.*,jdk.*")',
-            "stack of this thread or of an exception; skip: globs of classes whose frames are left out",
+            "stack of this thread or of an exception; skip: globs of classes to leave out, !globs to keep",
             (_signature(_FRAMES, _SKIP), _signature(_THROWABLE, _FRAMES, _SKIP)),
             STACK,
         ),

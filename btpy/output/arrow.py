@@ -78,7 +78,7 @@ class ArrowWriter(ShapeWriter["_Table"]):
         load()
         super().__init__(stream, context, format_, only, files)
         self._format = format_
-        self._begin(frozenset())
+        self._begin(only)
 
     def close(self) -> None:
         for table in self._tables.values():

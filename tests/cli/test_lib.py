@@ -109,6 +109,21 @@ def test_a_new_library_overwrites_nothing(existing: str, tmp_path: Path) -> None
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
 
 
+def test_a_new_library_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    command = 'ulimit -f 0; exec "$@"'
+    program = [sys.executable, "-m", "btpy", "lib", "new", "mine"]
+    result = subprocess.run(
+        ["bash", "-c", command, "bash", *program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "BTPY_PATH": ""},
+        timeout=60,
+    )
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: cannot write {tmp_path}/btpy/probes/mine.bt: ")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -17,6 +17,7 @@ config { frameworks = "Layered$Driver*"; }
   @second[app_frame(1)] = count();
   @caller[frame(1)] = count();
   @skipped[frame(0, skip="java.*,Layered$*,*Proxy*,jdk.*")] = count();
+  @kept[stack(skip="Layered$*,!Layered$Driver")] = count();
 }
 @OnMethod(class="Layered$Driver", method="execute", location=THROW) {
   @failed[app_frame(exception)] = count();
@@ -44,5 +45,6 @@ def test_app_frame_skips_the_platform_and_the_proxy(jdk: int, tmp_path: Path) ->
         assert maps["second"] == {first: 13, second: 31, "Layered.main:59": 5, "null": 1}
         assert maps["caller"] == {"Layered$Platform.lambda$query$0:33": 50}
         assert maps["skipped"] == {find: 49, "null": 1}
+        assert maps["kept"] == {"    Layered$Driver.execute:17": 50}
         assert maps["failed"] == {find: 2 + 4 + 1}
         assert maps["thrower"] == {"Layered$Driver.execute:18": 7}

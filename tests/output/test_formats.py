@@ -198,6 +198,8 @@ def test_tables_of_arrow(tmp_path: Path, format_: str) -> None:
     assert sum(read(tmp_path / f"@sum.{format_}").column("sum").to_pylist()) == sum(range(CALLS))
     assert replay("-f", format_, "-o", tmp_path / f"none.{format_}", "--only", "refused", "--to", "1ns") == 0
     assert read(tmp_path / f"none.{format_}").num_rows == 0
+    assert replay("-f", format_, "-o", f"{tmp_path}/selected/", "--only", "refused") == 0
+    assert [path.name for path in (tmp_path / "selected").iterdir()] == [f"refused.{format_}"]
 
 
 def test_without_pyarrow_the_extra_is_named(

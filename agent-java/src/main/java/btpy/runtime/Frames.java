@@ -127,11 +127,11 @@ class Frames {
         return count > 0 && positions[count - 1] == position && classes[count - 1].equals(className);
     }
 
-    /** Keeps the first {@code most} frames whose class matches no glob of the list. Changes and returns this object. */
-    final Frames without(String globs, int most) {
+    /** Keeps the first {@code most} frames that the filter does not skip. Changes and returns this object. */
+    final Frames without(FrameFilter filter, int most) {
         int keptCount = 0;
         for (int i = 0; i < count && keptCount < most; i++) {
-            if (!isListed(classes[i], globs)) {
+            if (!filter.skips(classes[i])) {
                 keep(i, keptCount++);
             }
         }
@@ -160,19 +160,6 @@ class Frames {
         classes[to] = classes[from];
         methods[to] = methods[from];
         positions[to] = positions[from];
-    }
-
-    private static boolean isListed(String className, String globs) {
-        int from = 0;
-        for (int i = 0; i <= globs.length(); i++) {
-            if (i == globs.length() || globs.charAt(i) == ',') {
-                if (Patterns.fits(className, globs.substring(from, i).trim())) {
-                    return true;
-                }
-                from = i + 1;
-            }
-        }
-        return false;
     }
 
     final int hash() {

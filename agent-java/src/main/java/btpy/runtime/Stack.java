@@ -42,19 +42,16 @@ public final class Stack {
         return throwable == null ? null : session.stacks.of((Throwable) throwable, frames(session, most));
     }
 
-    /**
-     * Like {@link #here}, without frames of classes that match one of the globs {@code globs}, which are separated by
-     * commas.
-     */
+    /** Like {@link #here}, without the frames that the globs skip ({@link FrameFilter}). */
     public static Object hereWithout(Session session, int most, String globs) {
-        return session.stacks.intern(Frames.current(session.limits.frames).without(globs, frames(session, most)));
+        return session.stacks.without(Frames.current(session.limits.frames), globs, frames(session, most));
     }
 
     public static Object ofWithout(Session session, Object throwable, int most, String globs) {
         return throwable == null
                 ? null
-                : session.stacks.intern(
-                        Frames.of((Throwable) throwable, session.limits.frames).without(globs, frames(session, most)));
+                : session.stacks.without(
+                        Frames.of((Throwable) throwable, session.limits.frames), globs, frames(session, most));
     }
 
     /** Returns one frame of this thread, as {@code Class.method:line}; null past the end. */

@@ -104,6 +104,11 @@ final class StackTable {
         return frames.text(frame < 0 ? 0 : frame);
     }
 
+    /** The stack of the first {@code most} frames that the globs do not skip. */
+    Stack without(Frames frames, String globs, int most) {
+        return intern(frames.without(filter(globs), most));
+    }
+
     /** The number of frames that determine the result: all up to the matching frame, or all frames if none matched. */
     private static int decidingFrames(Frames frames, int frame) {
         return frame >= 0 ? frame + 1 : frames.count == MOST_SEARCHED ? MOST_SEARCHED : frames.count + 1;
