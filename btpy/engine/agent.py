@@ -107,11 +107,12 @@ def _unknown(loaded_class: LoadedClass) -> bytes | None:
 class Agent:
     """``lost``: as in :class:`Channel`. ``loaded``: classes of the target at the time of the attach. ``progress``: the
     progress of long requests. ``goes_on``: called while the target does not answer a request for maps, which raises
-    NotAnswered when it returns False; None: the request waits.
+    NotAnswered when it returns False; None: the request waits. ``reads``: the number of READs so far.
     """
 
     def __init__(self, channel: Channel, lost: Callable[[str], TargetGone], loaded: int) -> None:
         self.progress = Progress()
+        self.reads = 0
         self.goes_on: GoesOn | None = None
         self._channel = channel
         self._lost = lost
@@ -173,6 +174,7 @@ class Agent:
         """A function that waits for the class files that fit into the answer. Raises ProtocolError when the agent
         answers with a class that the client has not requested: requests for the missing classes would never end.
         """
+        self.reads += 1
         ids = tuple(loaded_class.id for loaded_class in classes)
         answering = self._channel.ask(lambda request: messages.Read(request, ids), ClassFiles)
 

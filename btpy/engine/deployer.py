@@ -217,10 +217,10 @@ class Deployer:
         matcher = Matcher(self._agent, self._target, version, new_program.own)
         with self._planning(version):
             plans = matcher.search()
-            begins = first_part and program.earlier is None and plans.plan_first_part(new_program, version.planner)
-            if not begins:
+            matching = None
+            if not (first_part and matcher.plan_first_part(plans)):
                 matcher.plan_all(plans)
-            matching = None if begins else matcher.judge(plans, suggestions=False)
+                matching = matcher.judge(plans, suggestions=False)
         warnings = matcher.check(matching, missing) if matching is not None else ()
         if self.limits is not None:
             warnings = (*warnings, *without_effect(new_program, self.limits))

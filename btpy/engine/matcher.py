@@ -35,6 +35,9 @@ from btpy.plan.diagnose import TargetFacts
 from btpy.plan.plan import Refusal, RefusalReason
 from btpy.wire.messages import Classes, LoadedClass, LoadedRefusal, Pattern
 
+FEW_READS = 1
+"""The largest number of READs for the first part of classes that is woven before the others are planned."""
+
 _LEFT_OUT = "methods that do not fit are left out with:  --missing warn"
 
 
@@ -187,6 +190,17 @@ class Matcher:
                 refusals.append(refusal)
         rest = (self._matched(loaded_class, data) for loaded_class, data in self._class_files(usable))
         return Plans(found, usable, refusals, rest)
+
+    @timeline.timed("read and plan classes")
+    def plan_first_part(self, plans: Plans) -> bool:
+        """Plans the first part of many classes. Returns whether it can be woven before the others are planned. The
+        target reads no class files while it weaves, so the client must be able to read nearly all of them itself.
+        """
+        program, planner = self.instrumentation.program, self.instrumentation.planner
+        if program.earlier is not None or not plans.has_parts(program, planner):
+            return False
+        reads_before = self.agent.reads
+        return plans.plan_first_part(program) and self.agent.reads - reads_before <= FEW_READS
 
     @timeline.timed("read and plan classes")
     def plan_all(self, plans: Plans) -> None:

@@ -59,11 +59,12 @@ class Plans:
         self.classes.extend(islice(self.rest, count))
         return len(self.classes) - planned_before
 
-    @timeline.timed("read and plan classes")
-    def plan_first_part(self, program: Program, planner: Planner) -> bool:
-        """Plans the first part of many classes. Returns whether it can be woven before the others are planned."""
-        if len(self.usable) < LARGE or not planner.fits_every_method or limits_classes(program):
-            return False
+    def has_parts(self, program: Program, planner: Planner) -> bool:
+        """Whether a first part may be enough to begin with."""
+        return len(self.usable) >= LARGE and planner.fits_every_method and not limits_classes(program)
+
+    def plan_first_part(self, program: Program) -> bool:
+        """Plans the first part. Returns whether each probe is in it and all classes promise to keep to the limits."""
         self.plan(len(self.usable) // PARTS)
         planned_classes = planned(self.classes)
         counts = MethodCount(program, planned_classes).by_probe

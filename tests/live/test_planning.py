@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from btpy.engine import planning, retransformation
+from btpy.engine import matcher, planning, retransformation
 from btpy.engine.deployer import Deployment
 from btpy.engine.matcher import Matcher
 from btpy.engine.matching import Matching
@@ -30,12 +30,13 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The order in which a program is planned and woven. A program of few classes is planned in parts, too."""
     monkeypatch.setattr(planning, "LARGE", 8)
     monkeypatch.setattr(planning, "READ_AT_ONCE", 7)
+    monkeypatch.setattr(matcher, "FEW_READS", 2)  # the target reads classes of the JDK
     order: list[str] = []
     judge, change = Matcher.judge, retransformation.change
 
-    def judged(matcher: Matcher, plans: Plans, *, suggestions: bool = True) -> Matching:
+    def judged(self: Matcher, plans: Plans, *, suggestions: bool = True) -> Matching:
         order.append(PLANNED)
-        return judge(matcher, plans, suggestions=suggestions)
+        return judge(self, plans, suggestions=suggestions)
 
     def changed(*arguments: object, **options: object) -> WeaveResult:
         result = change(*arguments, **options)  # type: ignore[arg-type]
@@ -105,6 +106,15 @@ def test_all_is_planned_first_if_a_class_could_make_the_program_wrong(steps: lis
         except BtpyError:
             assert WOVEN not in steps
         assert steps[0] == PLANNED
+
+
+def test_all_is_planned_first_if_the_target_must_read_class_files(
+    steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matcher, "FEW_READS", 1)
+    with counted(17) as jvm, Session.attach(jvm.pid) as session:
+        session.deployer.load(program(SCRIPT))
+        assert steps == [PLANNED, WOVEN]
 
 
 def test_methods_beyond_the_limit_get_no_probe(steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
