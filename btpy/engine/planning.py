@@ -2,8 +2,9 @@
 
 Nothing is woven before all classes are planned, because any of them can show that the program is wrong. There is one
 exception. If the probes fit every method, only a limit on their methods could still refuse the program. If the first
-part of many classes keeps far below the limits, it is woven while the other classes are planned. These are then treated
-like classes that are loaded later: a method beyond a limit gets no probe, and the user is told.
+part of many classes keeps far below the limits, and the client can read the class files itself, this part is woven
+while the other classes are planned. These are then treated like classes that are loaded later: a method beyond a limit
+gets no probe, and the user is told.
 """
 
 from __future__ import annotations
