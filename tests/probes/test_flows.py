@@ -184,8 +184,8 @@ def traced(process: Target, script: str, requests: int) -> tuple[dict[str, int],
 def follow(framework: Framework, requests: int, *arguments: str) -> None:
     with running(framework, *arguments) as process:
         pieces, counts = traced(process, f"import btpy.{framework.library};{framework.script}", requests)
-        assert counts == framework.all_right(pieces, requests)
-        assert [line for line in process.stderr if not line.startswith(("SLF4J", "WARNING: "))] == []
+        errors = [line for line in process.stderr if not line.startswith(("SLF4J", "WARNING: "))]
+        assert (counts, errors) == (framework.all_right(pieces, requests), [])
 
 
 SAMPLES = [
