@@ -127,9 +127,7 @@ def limits_classes(program: Program) -> bool:
 def _room(program: Program, weave_state: WeaveState, planned_class: PlannedClass) -> Iterator[tuple[int, int]]:
     """For each probe of a class, the number of methods that ``max=`` still allows after the methods of the class."""
     for id_, more in _methods(planned_class).items():
-        attachment = program.probes[id_].attachment
-        assert isinstance(attachment, MethodAttachment)
-        yield id_, attachment.max_methods - len(weave_state.methods(id_)) - more
+        yield id_, _limit(program.probes[id_]) - len(weave_state.methods(id_)) - more
 
 
 def _methods(planned_class: PlannedClass) -> Counter[int]:

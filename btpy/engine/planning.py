@@ -99,4 +99,5 @@ def within_limits(counted: MethodCount, class_: MatchedClass) -> MatchedClass:
     """The class without the methods that would exceed the limit of a probe. Adds the others to ``counted``."""
     if class_.planned is None:
         return class_
-    return replace(class_, planned=counted.within_limits(class_.planned))
+    fitting = counted.within_limits(class_.planned)
+    return class_ if fitting is class_.planned else replace(class_, planned=fitting)
