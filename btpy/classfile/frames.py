@@ -76,12 +76,12 @@ def slots(types: tuple[bytes, ...]) -> int:
 
 def initial_locals(class_name: str, name: str, descriptor: str, static: bool, pool: ConstantPool) -> tuple[bytes, ...]:
     """The locals on entry of a method (JVMS §4.10.1.6). The first frame is relative to these locals."""
-    types = [type_of(parameter, pool) for parameter in descriptors.parse(descriptor)[0]]
-    if static:
-        return tuple(types)
-    if name == "<init>" and class_name != "java/lang/Object":
-        return (UNINITIALIZED_THIS, *types)
-    return (object_type(pool.class_(class_name)), *types)
+    types: list[bytes] = []
+    if not static:
+        is_constructor = name == "<init>" and class_name != "java/lang/Object"
+        types.append(UNINITIALIZED_THIS if is_constructor else object_type(pool.class_(class_name)))
+    types += [type_of(parameter, pool) for parameter in descriptors.parse(descriptor)[0]]
+    return tuple(types)
 
 
 def decode(content: bytes, initial: tuple[bytes, ...]) -> list[Frame]:

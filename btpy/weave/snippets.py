@@ -193,19 +193,19 @@ class Snippet:
 
     def class_constant(self, name: str) -> None:
         """Pushes the ``Class`` of an internal name (class files of version 49 and later)."""
-        self._part(1, Constant(_LDC, name))
+        self._part(1, constant(_LDC, name))
 
     def read_field(self, written: Operation) -> None:
         """Reads the field that an instruction writes; takes the object off the stack unless the field is static."""
         size = descriptors.slots(written.descriptor)
         opcode, change = (op.GETSTATIC, size) if written.static else (op.GETFIELD, size - 1)
         owner = descriptors.class_name(written.owner)
-        self._part(change, Constant(bytes((opcode,)), (FIELDREF, owner, written.name, written.descriptor)))
+        self._part(change, constant(bytes((opcode,)), (FIELDREF, owner, written.name, written.descriptor)))
 
     def _invoke(self, handler: Handler, search: bool = False) -> None:
         """``search``: as in ``Constant``. A class file does not mention the handlers of probes."""
         change = descriptors.call_change(handler.descriptor)
-        self._part(change, Constant(_INVOKESTATIC, (METHODREF, *handler), search))
+        self._part(change, constant(_INVOKESTATIC, (METHODREF, *handler), search))
 
 
 class Constant:
@@ -219,6 +219,12 @@ class Constant:
         self.opcode = opcode
         self.key = key
         self.search = search
+
+
+@lru_cache(maxsize=4096)
+def constant(opcode: bytes, key: MemberKey | str, search: bool = True) -> Constant:
+    """The instruction with this constant. Many snippets share it, so an assembler finds most instructions by it."""
+    return Constant(opcode, key, search)
 
 
 class Assembler:
