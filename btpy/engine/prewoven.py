@@ -13,6 +13,7 @@ from functools import lru_cache
 from struct import Struct, pack
 from typing import Final
 
+from btpy.classfile.pool import ConstantPool
 from btpy.classfile.reader import ClassFile, Member
 from btpy.classfile.writer import code_of, name_index
 from btpy.dataclass import new_tuple
@@ -95,14 +96,17 @@ def _parameter_names(file: ClassFile) -> tuple[bytes, ...] | None:
 
 def _names(file: ClassFile, method: Member, parameters: tuple[tuple[int, int], ...]) -> bytes:
     """``MethodNames`` (docs/protocol.md)."""
-
-    def text(index: int) -> bytes:
-        content = file.pool.utf8_at(index) if index else b""
-        return pack(">HH", index, len(content)) + content
-
     name, descriptor = _NAME_INDEXES(file.data, method.offset + 2)
-    rows = [pack(">H", flags) + text(index) for index, flags in parameters]
-    return b"".join((text(name), text(descriptor), bytes((len(parameters),)), *rows))
+    out = [_text(file.pool, name), _text(file.pool, descriptor), bytes((len(parameters),))]
+    for index, flags in parameters:
+        out += (pack(">H", flags), _text(file.pool, index))
+    return b"".join(out)
+
+
+def _text(pool: ConstantPool, index: int) -> bytes:
+    """``Text`` (docs/protocol.md)."""
+    content = pool.utf8_at(index) if index else b""
+    return pack(">HH", index, len(content)) + content
 
 
 def _shown(method: Member) -> bytes | None:
