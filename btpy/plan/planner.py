@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from btpy.classfile import descriptors, mutf8
 from btpy.classfile.bytecode import scan
-from btpy.classfile.jvms import ACC_ABSTRACT, ACC_BRIDGE, ACC_NATIVE, ACC_STATIC, ACC_SYNTHETIC
+from btpy.classfile.jvms import ACC_ABSTRACT, ACC_BRIDGE, ACC_NATIVE, ACC_STATIC, ACC_SYNTHETIC, MAX_UTF8_LENGTH
 from btpy.classfile.operations import MethodOperations
 from btpy.classfile.reader import ClassFile, Member
 from btpy.dataclass import dataclass
@@ -142,6 +142,7 @@ class _Rule:
     navigates: bool  # uses fields, methods or elements of objects, so class names matter
     selector: Selector
     constants: tuple[bytes, ...]  # constant pool entries that a class file must have for the rule to apply
+    method_name: bytes  # one more such entry, which the agent does not search for; empty if many names match
     by_annotation: bool  # of methods
     by_name: dict[str, tuple[MethodPattern, ...]]  # cached matches by name: many classes have methods of the same name
 
@@ -244,11 +245,13 @@ class Planner:
             rules = [rule for rule in rules if _is_named(rule, name)]  # wide patterns do not include btpy's own classes
         if not rules:
             return PlannedClass(classfile.name, (), (), ())
-        rules, protected = self._split_protected(rules, name)
-        if protected:
-            findings.refusals.append(Refusal(RefusalReason.PROTECTED, name, None, protected))
         names_size = _size_of_names(classfile)
-        for method in classfile.methods if rules and names_size <= MAX_NAMES else ():
+        all_methods = classfile.methods if names_size <= MAX_NAMES else ()
+        matching_rules = rules
+        rules, protected = self._split_protected(rules, name)
+        if protected and any(_selects(rule, method) for rule in matching_rules for method in all_methods):
+            findings.refusals.append(Refusal(RefusalReason.PROTECTED, name, None, protected))
+        for method in all_methods if rules else ():
             # Most methods have a name that is known to match no pattern.
             selecting = [rule for rule in rules if rule.by_name.get(method.name) != () and _selects(rule, method)]
             if not selecting:
@@ -521,6 +524,7 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes, secrets: Sec
         any(isinstance(node, nodes.Field | nodes.MethodCall | nodes.Index) for node in nodes.walk(probe.tree)),
         Selector(operation, supertypes),
         _constants(attachment),
+        _method_name(attachment),
         any(pattern.text.startswith("@") for pattern in attachment.methods),
         {},
     )
@@ -538,8 +542,19 @@ def _constants(attachment: MethodAttachment) -> tuple[bytes, ...]:
         owners = operation.owner.classes
         if len(owners) == 1 and owners[0].is_exact:
             names.append(owners[0].text.replace(".", "/"))
-    encoded = [mutf8.encode(name) for name in names]
-    return tuple(b"\x01" + len(name).to_bytes(2) + name for name in encoded)
+    return tuple(map(_utf8, names))
+
+
+def _method_name(attachment: MethodAttachment) -> bytes:
+    if len(attachment.methods) != 1 or not attachment.methods[0].methods.is_exact:
+        return b""
+    return _utf8(attachment.methods[0].text)
+
+
+def _utf8(name: str) -> bytes:
+    """The entry of a name in a constant pool; empty if it is too long for one."""
+    encoded = mutf8.encode(name)
+    return b"\x01" + len(encoded).to_bytes(2) + encoded if len(encoded) <= MAX_UTF8_LENGTH else b""
 
 
 def _size_of_names(classfile: ClassFile) -> int:
@@ -555,7 +570,8 @@ def _is_named(rule: _Rule, name: str) -> bool:
 
 
 def _applies(rule: _Rule, name: str, classfile: ClassFile, ancestors: frozenset[str]) -> bool:
-    if not all(constant in classfile.data for constant in rule.constants):
+    # Most classes that a wide pattern matches have no method of the name.
+    if rule.method_name not in classfile.data or not all(constant in classfile.data for constant in rule.constants):
         return False
 
     def any_matches(patterns: tuple[ClassPattern, ...]) -> bool:

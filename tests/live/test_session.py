@@ -306,6 +306,19 @@ def test_more_methods_than_allowed_are_refused(shared: Target) -> None:
         session.departure.detach()
 
 
+def test_only_core_classes_that_have_the_method_are_reported(shared: Target) -> None:
+    with Session.attach(shared.pid) as session:
+        text = '@OnMethod(class="**", method="{}", max=10000) {{ @n = count(); }}'
+        refusals = [
+            session.deployer.match(program(text.format(name))).refusals for name in ("step", "getContextClassLoader")
+        ]
+        session.departure.detach()
+    core = [
+        {refusal.class_name for refusal in found if refusal.reason is RefusalReason.PROTECTED} for found in refusals
+    ]
+    assert core == [set(), {"java.lang.Thread"}]
+
+
 def test_core_classes_are_left_alone(shared: Target) -> None:
     with Session.attach(shared.pid) as session:
         with pytest.raises(NothingMatched) as caught:

@@ -199,6 +199,20 @@ def test_a_class_without_the_name_in_its_pool_is_not_looked_through(places: Clas
     assert script.plan_class(broken, in_jdk=False, ancestors=frozenset()) == PlannedClass("Places", (), (), ())
 
 
+@pytest.mark.parametrize("name", ["quote", "größe", "𝔵"])
+def test_a_method_is_found_by_its_name_alone(name: str) -> None:
+    builder = odd()
+    for method in (name, "prequote", "quotes", "größer"):
+        builder.method(ACC_PUBLIC | ACC_STATIC, method, "()V").op(op.RETURN)
+    file = ClassFile.parse(builder.to_bytes())
+
+    def plan(method: str) -> PlannedClass:
+        return planner("ENTRY", "print(1);", method).plan_class(file, in_jdk=False, ancestors=frozenset())
+
+    assert found(plan(name)) == [(name, "ENTRY", "", "")]
+    assert plan(f"{name}x") == PlannedClass("Places", (), (), ())
+
+
 @pytest.mark.parametrize(
     ("pattern", "java", "matches"),
     [
