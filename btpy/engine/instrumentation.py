@@ -131,11 +131,11 @@ class Instrumentation:
             replace(probe, site=site_of.get(probe.probe, probe.site)) for probe in self.agent_probes
         )
 
-    def patterns(self, only: Container[int] | None = None) -> tuple[Pattern, ...]:
-        """The patterns of all probes, or of ``only`` these."""
+    def patterns(self, only: Container[int] | None = None, *, loading: bool = False) -> tuple[Pattern, ...]:
+        """The patterns of all probes, or of ``only`` these. ``loading``: as in :meth:`Planner.patterns`."""
         return tuple(
             Pattern(pattern.kind, pattern.text, () if pattern.is_exact else constants)
-            for pattern, constants in self.planner.patterns(only)
+            for pattern, constants in self.planner.patterns(only, loading=loading)
         )
 
     def owner_patterns(self, only: Container[int] | None = None) -> tuple[Pattern, ...]:
@@ -153,7 +153,7 @@ class Instrumentation:
     @property
     def watched(self) -> tuple[Pattern, ...]:
         """The patterns that the agent looks for among classes being loaded."""
-        return (*self.patterns(), *self.owner_patterns())
+        return (*self.patterns(loading=True), *self.owner_patterns())
 
     def on_agent(self, probes: Container[int]) -> list[AgentProbe]:
         """The probes among ``probes`` that run on the agent's thread, in the order of the scripts."""

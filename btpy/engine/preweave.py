@@ -169,6 +169,8 @@ class Preweaver:
         return self._stopped.is_set() or self._classes == MOST_CLASSES or self._bytes > MOST_BYTES
 
     def _add(self, name: str, data: bytes) -> None:
+        if not self._version.planner.may_match(data):
+            return  # the agent does not ask about it
         digest = fingerprint(data)
         if digest in self._digests:  # in several archives
             return

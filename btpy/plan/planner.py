@@ -146,6 +146,14 @@ class _Rule:
     by_annotation: bool  # of methods
     by_name: dict[str, tuple[MethodPattern, ...]]  # cached matches by name: many classes have methods of the same name
 
+    @property
+    def all_constants(self) -> tuple[bytes, ...]:
+        return (*self.constants, self.method_name) if self.method_name else self.constants
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Whether a class file has these constant pool entries."""
+        return self.method_name in data and all(constant in data for constant in self.constants)
+
 
 def _no_supertypes(name: str) -> frozenset[str]:
     return frozenset()
@@ -190,12 +198,22 @@ class Planner:
         self._bound = {key: bound_probe for key, bound_probe in bound_earlier if key[0] in earlier_rules}
         self._without_inputs: dict[tuple[int, Point, bool, bool], PlannedAdvice | ScriptError] = {}
 
-    def patterns(self, only: Container[int] | None = None) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
-        """The class patterns of the program for the agent, without duplicates. Each has the constant pool entries that
-        all matching class files contain. ``only``: limits the result to these probes.
+    def patterns(
+        self, only: Container[int] | None = None, *, loading: bool = False
+    ) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
+        """The class patterns of the program for the agent, without duplicates. Each has constant pool entries that all
+        matching class files contain. ``only``: limits the result to these probes. ``loading``: for classes that are
+        being loaded. Their bytes are at hand, so the names of methods are among the entries; to search loaded classes
+        for these names, the agent would read more class files.
         """
         rules = [rule for rule in self._rules if only is None or rule.probe.id in only]
-        return tuple(dict.fromkeys((pattern, rule.constants) for rule in rules for pattern in rule.classes))
+        return tuple(
+            dict.fromkeys(
+                (pattern, rule.all_constants if loading else rule.constants)
+                for rule in rules
+                for pattern in rule.classes
+            )
+        )
 
     @property
     def uses_supertypes(self) -> bool:
@@ -223,6 +241,10 @@ class Planner:
         """
         learned = [rule.selector.learned(name) for rule in self._rules]
         return any(learned)
+
+    def may_match(self, data: bytes) -> bool:
+        """Whether a class file has the names that a probe needs."""
+        return any(rule.may_be_in(data) for rule in self._rules)
 
     def constants_of(self, probe: int) -> tuple[bytes, ...]:
         return next((rule.constants for rule in self._rules if rule.probe.id == probe), ())
@@ -570,8 +592,7 @@ def _is_named(rule: _Rule, name: str) -> bool:
 
 
 def _applies(rule: _Rule, name: str, classfile: ClassFile, ancestors: frozenset[str]) -> bool:
-    # Most classes that a wide pattern matches have no method of the name.
-    if rule.method_name not in classfile.data or not all(constant in classfile.data for constant in rule.constants):
+    if not rule.may_be_in(classfile.data):
         return False
 
     def any_matches(patterns: tuple[ClassPattern, ...]) -> bool:

@@ -309,6 +309,25 @@ def test_after_a_missed_deadline_no_thread_waits_until_the_client_answers_again(
         assert client.restore().not_restored == ()
 
 
+def test_missed_classes_are_chosen_by_their_content(subject: Subject, attach: Attach) -> None:
+    """No question is asked about the second class, so the agent searches for it and reads its class file."""
+    with subject(17) as program:
+        client = attach(program, 17, deadline_ms=200)
+        client.weaver = mark
+        texts = [f"{name} says plain!".encode() for name in ("Later", "Marked")]
+        constants = [b"\x01" + len(text).to_bytes(2) + text for text in texts]
+        client.watch(*(Pattern(ClassPatternKind.GLOB, "Subject$*", (constant,)) for constant in constants))
+        for name in ("Later", "Marked", "Late"):
+            assert answer(program, f"make Subject${name}") == f"{name} says plain!"
+        late = {client.expect(Late).class_name, client.expect(Late).class_name}
+        assert late == {"Subject$Later", "Subject$Marked"}
+        until = time.monotonic() + 2
+        client.serve_until(lambda: time.monotonic() > until)
+        assert {class_.name for class_ in client.asked} == late
+        assert client.order(program, "make Subject$Marked") == "Marked says woven!"
+        assert client.restore().not_restored == ()
+
+
 def test_a_class_that_misses_the_deadline_and_is_not_wanted_is_left_alone(left_alone: Target, attach: Attach) -> None:
     answer(left_alone, "renew")
     client = attach(left_alone, 17, deadline_ms=200)

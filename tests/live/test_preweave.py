@@ -132,6 +132,14 @@ def test_classes_without_probes_lead_to_no_question(tmp_path: Path, questions: l
         assert session.departure.detach().woven == 0
 
 
+def test_a_class_without_the_method_leads_to_no_question(tmp_path: Path, questions: list[str]) -> None:
+    with lazy(17, tmp_path) as jvm, Session.attach(jvm.pid, PATIENT) as session:
+        loaded(session, '@OnMethod(class="G????", method="nothing", pending=true) { @n = count(); }')
+        ran(jvm, f"altered {FIRST} 101")  # the client could not weave it in advance
+        assert questions == []
+        assert session.departure.detach().woven == 0
+
+
 def test_no_answer_of_probes_that_have_changed_is_given(tmp_path: Path) -> None:
     with lazy(17, tmp_path) as jvm, Session.attach(jvm.pid, PATIENT) as session:
         loaded(session, '@OnMethod(class="G????", method="run", pending=true) { @a = count(); }')

@@ -6,7 +6,6 @@ import java.io.File;
 import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -24,12 +23,9 @@ final class ClassRequests extends RequestHandler {
     private final Instrumentation instrumentation;
     private final Inventory inventory;
 
-    /**
-     * The last SEARCH, and the classes that were loaded then: identity hash and hash of the name, sorted. It has no
-     * references to classes.
-     */
+    /** The last SEARCH, and the classes that were loaded then. */
     private int lastSearch;
-    private long[] searchedClasses = {};
+    private LoadedClasses searchedClasses = LoadedClasses.NONE;
 
     ClassRequests(Link link, Instrumentation instrumentation, Inventory inventory) {
         super(link);
@@ -49,19 +45,16 @@ final class ClassRequests extends RequestHandler {
         int matchedCount = 0;
         int listedCount = 0;
         Class<?>[] types = instrumentation.getAllLoadedClasses();
-        long[] earlierClasses = since == lastSearch ? searchedClasses : new long[0];
+        LoadedClasses earlierClasses = since == lastSearch ? searchedClasses : LoadedClasses.NONE;
         lastSearch = id;
-        searchedClasses = new long[types.length];
-        for (int i = 0; i < types.length; i++) {
-            Class<?> type = types[i];
-            String name = ClassNames.of(type);
-            searchedClasses[i] = (long) System.identityHashCode(type) << 32 | name.hashCode() & 0xFFFFFFFFL;
+        searchedClasses = new LoadedClasses(types);
+        for (Class<?> type : types) {
             if (type.isArray()) {
                 continue;
             }
+            String name = ClassNames.of(type);
             loadedCount++;
-            if (Inventory.isOwn(name) || Arrays.binarySearch(earlierClasses, searchedClasses[i]) >= 0
-                    || !watch.matchesLoaded(type, name, true)) {
+            if (Inventory.isOwn(name) || earlierClasses.contains(type, name) || !watch.matchesLoaded(type, name, true)) {
                 continue;
             }
             matchedCount++;
@@ -74,24 +67,9 @@ final class ClassRequests extends RequestHandler {
                 listedCount++;
             }
         }
-        sort(searchedClasses);
         watch.forget();
         frame.patch(counts, loadedCount).patch(counts + 4, matchedCount).patch(counts + 8, listedCount);
         send(frame);
-    }
-
-    /** Sorts ascending (Shell 1959, gaps of Gonnet and Baeza-Yates). {@code Arrays.sort} would load 30 kB of class files. */
-    private static void sort(long[] numbers) {
-        for (int gap = numbers.length / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) {
-            for (int i = gap; i < numbers.length; i++) {
-                long number = numbers[i];
-                int at = i;
-                for (; at >= gap && numbers[at - gap] > number; at -= gap) {
-                    numbers[at] = numbers[at - gap];
-                }
-                numbers[at] = number;
-            }
-        }
     }
 
     /** Writes a {@code LoadedClass}. */

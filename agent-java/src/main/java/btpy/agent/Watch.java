@@ -77,6 +77,16 @@ final class Watch {
         return matches || undecided && readResources && matchesResource(type, name);
     }
 
+    /** Stores the results of these classes for their names, for subtypes of them that are loaded later. */
+    void learn(Class<?>[] types) {
+        for (int i = 0; header && i < types.length; i++) {
+            if (!types[i].isArray()) {
+                matchesLoaded(types[i], ClassNames.of(types[i]), false);
+            }
+        }
+        forget();
+    }
+
     /** Drops the results of {@link #matchesLoaded}, so that they do not prevent classes from being unloaded. */
     void forget() {
         for (Verdicts ofPattern : verdicts) {

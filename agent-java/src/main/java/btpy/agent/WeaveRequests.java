@@ -19,6 +19,9 @@ final class WeaveRequests extends RequestHandler {
     private final Sites sites;
     private final Outbox outbox;
 
+    /** The classes that were loaded at the last WATCH or search for missed classes. */
+    private LoadedClasses searchedClasses = LoadedClasses.NONE;
+
     /** Whether the last WEAVE lets classes lose the names of their parameters. */
     private boolean losesNames;
 
@@ -46,8 +49,8 @@ final class WeaveRequests extends RequestHandler {
     }
 
     /**
-     * The client will SEARCH and WEAVE the classes that are loaded and match now. This method creates their records, so
-     * that the search for missed classes finds only classes that are loaded later.
+     * The client will SEARCH and WEAVE the classes that are loaded and match now. The search for missed classes looks
+     * only at classes that are loaded later.
      */
     void watch(int id, Payload request) throws Exception {
         Watch watch = new Watch(ClassPattern.list(request));
@@ -57,12 +60,9 @@ final class WeaveRequests extends RequestHandler {
         }
         transformer.watch(watch);
         weaving.ask();
-        for (Class<?> type : instrumentation.getAllLoadedClasses()) {
-            if (!type.isArray() && watch.matchesLoaded(type, ClassNames.of(type), false)) {
-                inventory.of(type);
-            }
-        }
-        watch.forget();
+        Class<?>[] types = instrumentation.getAllLoadedClasses();
+        searchedClasses = new LoadedClasses(types);
+        watch.learn(types);
         done(id, "");
         if (!inventory.overdue().isEmpty()) {
             weaveMissed(); // no client was connected that could weave them
@@ -153,10 +153,13 @@ final class WeaveRequests extends RequestHandler {
         Class<?>[] loadedTypes = instrumentation.getAllLoadedClasses();
         inventory.findLoaded(loadedTypes);
         List<ClassRecord> missedRecords = inventory.overdue();
+        LoadedClasses earlierClasses = searchedClasses;
+        searchedClasses = new LoadedClasses(loadedTypes);
         for (int i = 0; watch != null && i < loadedTypes.length; i++) {
             Class<?> type = loadedTypes[i];
             String name = ClassNames.of(type);
-            if (type.isArray() || Inventory.isOwn(name) || !watch.matchesLoaded(type, name, false) || inventory.find(type) != null) {
+            if (type.isArray() || Inventory.isOwn(name) || earlierClasses.contains(type, name) || inventory.find(type) != null
+                    || !watch.matchesLoaded(type, name, true)) {
                 continue;
             }
             ClassRecord record = inventory.of(type);
