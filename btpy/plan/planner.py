@@ -141,18 +141,18 @@ class _Rule:
     secrets: Secrets  # globs that the user adds
     navigates: bool  # uses fields, methods or elements of objects, so class names matter
     selector: Selector
-    constants: tuple[bytes, ...]  # constant pool entries that a class file must have for the rule to apply
-    method_name: bytes  # one more such entry, which the agent does not search for; empty if many names match
+    constants: tuple[bytes, ...]  # bytes that a class file must have for the rule to apply
+    of_method: bytes  # further such bytes, which the agent does not search for in loaded classes; can be empty
     by_annotation: bool  # of methods
     by_name: dict[str, tuple[MethodPattern, ...]]  # cached matches by name: many classes have methods of the same name
 
     @property
     def all_constants(self) -> tuple[bytes, ...]:
-        return (*self.constants, self.method_name) if self.method_name else self.constants
+        return (*self.constants, self.of_method) if self.of_method else self.constants
 
     def may_be_in(self, data: bytes) -> bool:
-        """Whether a class file has these constant pool entries."""
-        return self.method_name in data and all(constant in data for constant in self.constants)
+        """Whether a class file has what the rule needs to apply."""
+        return self.of_method in data and all(constant in data for constant in self.constants)
 
 
 def _no_supertypes(name: str) -> frozenset[str]:
@@ -201,10 +201,10 @@ class Planner:
     def patterns(
         self, only: Container[int] | None = None, *, loading: bool = False
     ) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
-        """The class patterns of the program for the agent, without duplicates. Each has constant pool entries that all
-        matching class files contain. ``only``: limits the result to these probes. ``loading``: for classes that are
-        being loaded. Their bytes are at hand, so the names of methods are among the entries; to search loaded classes
-        for these names, the agent would read more class files.
+        """The class patterns of the program for the agent, without duplicates. Each has bytes that all matching class
+        files contain. ``only``: limits the result to these probes. ``loading``: for classes that are being loaded. The
+        agent has their bytes, so it also looks for the names of methods; among loaded classes, it would have to read
+        many class files for that.
         """
         rules = [rule for rule in self._rules if only is None or rule.probe.id in only]
         return tuple(
@@ -546,7 +546,7 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes, secrets: Sec
         any(isinstance(node, nodes.Field | nodes.MethodCall | nodes.Index) for node in nodes.walk(probe.tree)),
         Selector(operation, supertypes),
         _constants(attachment),
-        _method_name(attachment),
+        _of_method(attachment),
         any(pattern.text.startswith("@") for pattern in attachment.methods),
         {},
     )
@@ -567,10 +567,16 @@ def _constants(attachment: MethodAttachment) -> tuple[bytes, ...]:
     return tuple(map(_utf8, names))
 
 
-def _method_name(attachment: MethodAttachment) -> bytes:
-    if len(attachment.methods) != 1 or not attachment.methods[0].methods.is_exact:
+def _of_method(attachment: MethodAttachment) -> bytes:
+    """The bytes of each class file that has a method for the probe: of its name, or of its annotation."""
+    if len(attachment.methods) != 1:
         return b""
-    return _utf8(attachment.methods[0].text)
+    text = attachment.methods[0].text
+    if attachment.methods[0].methods.is_exact:
+        return _utf8(text)
+    if text.startswith("@") and "*" not in text and "?" not in text:
+        return mutf8.encode(text[1:].replace(".", "/") + ";")  # the end of its descriptor
+    return b""
 
 
 def _utf8(name: str) -> bytes:

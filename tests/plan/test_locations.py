@@ -214,6 +214,29 @@ def test_a_method_is_found_by_its_name_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("pattern", "methods"),
+    [
+        ("@Deprecated", {"old"}),
+        ("@java.lang.Deprecated", {"old"}),
+        ("@java.lang.Depr*", {"old"}),
+        ("@java.util.Deprecated", set()),
+        ("@Depr", set()),
+        ("@**Inner", {"inner"}),
+        ("@Größe", {"size"}),
+        ("@com.acme.Größe", {"size"}),
+        ("@Retention", set()),
+        ("@?**", {"old", "inner", "size"}),
+    ],
+)
+def test_methods_are_found_by_their_annotation(pattern: str, methods: set[str]) -> None:
+    classes = compiled([JAVA / "Annotated.java"])
+    file = ClassFile.parse((classes / "com/acme/Annotated.class").read_bytes())
+    program = check_source(Source("x.bt", f'@OnMethod(class="com.acme.*", method="{pattern}") {{ print(1); }}'))
+    planned = Planner(program).plan_class(file, in_jdk=False, ancestors=frozenset())
+    assert {method.name for method in planned.methods} == methods
+
+
+@pytest.mark.parametrize(
     ("pattern", "java", "matches"),
     [
         ("byte", "byte", True),
