@@ -1,9 +1,11 @@
 """The cost of classes that are loaded after the probes are in: a program that only loads, and the start of a server.
 
-    python benchmarks/loading.py [--quick] [--jdk 17] [--stdout] [storm] [start]
+    python benchmarks/loading.py [--quick] [--jdk 17] [--stdout] [storm] [named] [start]
 
 storm   A JVM loads thousands of classes and does nothing else; a tenth of them match. It runs alone, with btpy, and
         with an agent in the JVM that only adds the same counters with ASM.
+named   The same JVM alone, and with probes in any class whose methods have a name, a glob or a regular expression. Its
+        classes are not on the class path, so btpy cannot weave them in advance.
 start   WireMock starts and answers a request: under `btpy run`, alone, and with that agent. About a tenth of the loaded
         classes match.
 
@@ -32,6 +34,7 @@ sys.path.insert(0, str(ROOT))  # this script runs as a file, and imports from te
 from benchmarks import commandline, results  # noqa: E402
 from benchmarks.attaching import counting, load_agent  # noqa: E402
 from benchmarks.run import Sample  # noqa: E402
+from btpy.cli.script import compile_source, read_source  # noqa: E402
 from btpy.engine.session import Session  # noqa: E402
 from btpy.lang.program import Program  # noqa: E402
 from tests.jdks import compiled, java  # noqa: E402
@@ -99,16 +102,22 @@ class Storms:
     asm: Loaded
 
 
+def storm_names(scratch: Path) -> Path:
+    """A file with the names of the classes of the jar to load."""
+    with zipfile.ZipFile(artifact(WIREMOCK)) as archive:
+        entries = [entry for entry in archive.namelist() if entry.endswith(".class") and "META-INF" not in entry]
+    names = scratch / "names"
+    sample = random.Random(4711).sample(sorted(entries), STORM)
+    names.write_text("".join(f"{entry[:-6].replace('/', '.')}\n" for entry in sample))
+    return names
+
+
 def storms(jdk: int, effort: Effort) -> Storms:
     jar = artifact(WIREMOCK)
     program = counting(STORM_CLASSES)
     pattern = re.compile(regex(STORM_CLASSES))
     with tempfile.TemporaryDirectory() as scratch:
-        names, times = Path(scratch) / "names", Path(scratch) / "times"
-        with zipfile.ZipFile(jar) as archive:
-            entries = [entry for entry in archive.namelist() if entry.endswith(".class") and "META-INF" not in entry]
-        sample = random.Random(4711).sample(sorted(entries), STORM)
-        names.write_text("".join(f"{entry[:-6].replace('/', '.')}\n" for entry in sample))
+        names, times = storm_names(Path(scratch)), Path(scratch) / "times"
         agent = asm_agent(Path(scratch))
         count = match_count = 0
 
@@ -178,6 +187,44 @@ def storm_report(runs: Storms) -> list[str]:
         row("of the processor, the thread that loads (s)", lambda cost: cost.processor, share=True),
         row("a class that matches (ms)", lambda cost: cost.matching),
         row("a class that does not (ms)", lambda cost: cost.other),
+    ]
+
+
+def named(jdk: int, effort: Effort) -> dict[str, Sample]:
+    """Seconds until all classes are loaded, by the probe; empty: without btpy."""
+    probes = ("", "**::removeEldestEntry", "**::removeEldest*", "**::/removeEldest.*/")
+    seconds: dict[str, list[float]] = {probe: [] for probe in probes}
+    with tempfile.TemporaryDirectory() as scratch:
+        names, classes = storm_names(Path(scratch)), compiled([JAVA / "ClassStorm.java"])
+
+        def load(running: Target) -> float:
+            running.send(f"load {Path(scratch) / 'times'}")
+            return int(running.wait_for("loaded ").split()[2]) / 1e9
+
+        for _ in range(effort.wholes):
+            for probe, of_probe in seconds.items():
+                with target(jdk, "ClassStorm", str(artifact(WIREMOCK)), str(names), classpath=[classes]) as running:
+                    if probe:
+                        program = compile_source(read_source(None, [f"{probe} {{ @n = count(); }}"]))
+                        with _pending(running.pid, program):
+                            of_probe.append(load(running))
+                    else:
+                        of_probe.append(load(running))
+    return {probe: Sample(tuple(of_probe)) for probe, of_probe in seconds.items()}
+
+
+def named_report(seconds: dict[str, Sample]) -> list[str]:
+    bare = seconds[""]
+    rows = [
+        f"| {f'`{probe}`' if probe else 'none'} | {of_probe} | {of_probe.median / bare.median:.1f} |"
+        for probe, of_probe in seconds.items()
+    ]
+    return [
+        f"**A probe in any class.** The program loads {STORM:,} classes that btpy cannot weave in advance.",
+        "",
+        "| probe | all (s) | of the time without a probe |",
+        "|---|---|---|",
+        *rows,
     ]
 
 
@@ -273,13 +320,15 @@ def report(parts: Sequence[str], jdk: int, effort: Effort, command: str) -> str:
     texts = []
     if "storm" in parts:
         texts.append(storm_report(storms(jdk, effort)))
+    if "named" in parts:
+        texts.append(named_report(named(jdk, effort)))
     if "start" in parts:
         texts.append(start_report(starts(jdk, effort)))
     head = f"{results.origin(command, java(jdk))}\n\nMedians with lower and upper quartile."
     return "\n\n".join([head, *("\n".join(lines) for lines in texts)])
 
 
-PARTS = ("storm", "start")
+PARTS = ("storm", "named", "start")
 
 
 def main() -> None:

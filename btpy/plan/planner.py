@@ -40,6 +40,7 @@ from btpy.model.patterns import (
     ClassPatternKind,
     MethodPattern,
     SignaturePattern,
+    is_regex,
     java_type,
     parameters_match,
     simple_name,
@@ -568,15 +569,21 @@ def _constants(attachment: MethodAttachment) -> tuple[bytes, ...]:
 
 
 def _of_method(attachment: MethodAttachment) -> bytes:
-    """The bytes of each class file that has a method for the probe: of its name, or of its annotation."""
+    """Bytes that each class file with a method for the probe has: the name, or the longest part without wildcards of a
+    glob, or of the descriptor of an annotation."""
     if len(attachment.methods) != 1:
         return b""
     text = attachment.methods[0].text
     if attachment.methods[0].methods.is_exact:
         return _utf8(text)
-    if text.startswith("@") and "*" not in text and "?" not in text:
-        return mutf8.encode(text[1:].replace(".", "/") + ";")  # the end of its descriptor
-    return b""
+    if is_regex(text):
+        return b""
+    if text.startswith("@"):
+        text = text[1:].replace(".", "/") + ";"
+    return mutf8.encode(max(_WILDCARDS.split(text), key=len))
+
+
+_WILDCARDS: Final = re.compile(r"[*?]")
 
 
 def _utf8(name: str) -> bytes:

@@ -199,18 +199,31 @@ def test_a_class_without_the_name_in_its_pool_is_not_looked_through(places: Clas
     assert script.plan_class(broken, in_jdk=False, ancestors=frozenset()) == PlannedClass("Places", (), (), ())
 
 
-@pytest.mark.parametrize("name", ["quote", "größe", "𝔵"])
-def test_a_method_is_found_by_its_name_alone(name: str) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "methods"),
+    [
+        ("quote", {"quote"}),
+        ("quotex", set()),
+        ("größe", {"größe"}),
+        ("𝔵", {"𝔵"}),
+        ("quo*", {"quote", "quotes"}),
+        ("*quote", {"quote", "prequote"}),
+        ("*qu?te*", {"quote", "quotes", "prequote"}),
+        ("?", {"𝔵"}),
+        ("*ß*r", {"größer"}),
+        ("*quotex*", set()),
+        ("/.*ote/", {"quote", "prequote"}),
+        ("*", {"quote", "prequote", "quotes", "größe", "größer", "𝔵"}),
+    ],
+)
+def test_methods_are_found_by_their_name(pattern: str, methods: set[str]) -> None:
     builder = odd()
-    for method in (name, "prequote", "quotes", "größer"):
+    for method in ("quote", "prequote", "quotes", "größe", "größer", "𝔵"):
         builder.method(ACC_PUBLIC | ACC_STATIC, method, "()V").op(op.RETURN)
     file = ClassFile.parse(builder.to_bytes())
-
-    def plan(method: str) -> PlannedClass:
-        return planner("ENTRY", "print(1);", method).plan_class(file, in_jdk=False, ancestors=frozenset())
-
-    assert found(plan(name)) == [(name, "ENTRY", "", "")]
-    assert plan(f"{name}x") == PlannedClass("Places", (), (), ())
+    planned = planner("ENTRY", "print(1);", pattern).plan_class(file, in_jdk=False, ancestors=frozenset())
+    assert {method.name for method in planned.methods} == methods
+    assert planned.refusals == ()
 
 
 @pytest.mark.parametrize(
