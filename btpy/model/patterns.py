@@ -28,9 +28,6 @@ class ClassPatternKind(IntEnum):
     SUBTYPE_SIMPLE_NAME = 6
 
 
-_OF_TEXT = (ClassPatternKind.GLOB, ClassPatternKind.REGEX)
-
-
 @dataclass(frozen=True, slots=True)
 class ClassPattern:
     kind: ClassPatternKind
@@ -66,6 +63,11 @@ class ClassPattern:
     def is_name(self) -> bool:
         """Whether it names one class, with its package or without."""
         return self.kind in (ClassPatternKind.EXACT, ClassPatternKind.SIMPLE_NAME)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it is a glob or a regular expression of names."""
+        return self.kind in (ClassPatternKind.GLOB, ClassPatternKind.REGEX)
 
     @property
     def by_name(self) -> bool:
@@ -215,7 +217,7 @@ class TypePattern:
         name = java[: len(java) - 2 * self.dimensions]
         if name in _PRIMITIVES.values():
             return name == self.base or (
-                self.dimensions > 0 and any(class_.kind in _OF_TEXT and class_.matches(name) for class_ in self.classes)
+                self.dimensions > 0 and any(class_.is_wide and class_.matches(name) for class_ in self.classes)
             )
         return any(
             pattern.matches(name, supertypes(name) if pattern.needs_supertypes else ()) for pattern in self.classes

@@ -197,10 +197,14 @@ def failure_reason(error: str) -> RefusalReason:
     """``error``: the agent's message about a class that it has not retransformed, or that the JVM has refused."""
     if error.startswith(_NAMES_LOST):
         return RefusalReason.PARAMETER_NAMES
+    if error == _FIXED:
+        return RefusalReason.UNMODIFIABLE
     return RefusalReason.LOADER if error.endswith(f"[{RefusalReason.LOADER.value}]") else RefusalReason.REJECTED
 
 
-_NAMES_LOST: Final = "it would lose the names of its parameters"  # texts of the agent (Retransformer.java)
+# Texts of the agent (Retransformer.java).
+_NAMES_LOST: Final = "it would lose the names of its parameters"
+_FIXED: Final = "the JVM does not let this class be changed"
 
 OF_PLACES: Final = (RefusalReason.NOT_TIMED, RefusalReason.NO_VALUE, RefusalReason.NO_POINT, RefusalReason.NO_LINES)
 """If a place is refused for one of these reasons, other places in the method may have the value that the probe

@@ -204,13 +204,14 @@ class Planner:
     ) -> tuple[tuple[ClassPattern, tuple[bytes, ...]], ...]:
         """The class patterns of the program for the agent, without duplicates. Each has bytes that all matching class
         files contain. ``only``: limits the result to these probes. ``loading``: for classes that are being loaded. The
-        agent has their bytes, so it also looks for the names of methods; among loaded classes, it would have to read
-        many class files for that.
+        agent has their bytes, so for wide patterns it also looks for the names of methods; among loaded classes, it
+        would have to read many class files for that. A class that the user has named is not left out, because the user
+        may have misspelled the method.
         """
         rules = [rule for rule in self._rules if only is None or rule.probe.id in only]
         return tuple(
             dict.fromkeys(
-                (pattern, rule.all_constants if loading else rule.constants)
+                (pattern, rule.all_constants if loading and pattern.is_wide else rule.constants)
                 for rule in rules
                 for pattern in rule.classes
             )

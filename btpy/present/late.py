@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from btpy.api.listings import ALLOWED_BY, failure_reason
+from btpy.api.listings import ALLOWED_BY, RefusalReason, failure_reason
 from btpy.api.results import Late, LateOutcome
 from btpy.dataclass import dataclass
 from btpy.remedies import Permission
@@ -40,6 +40,7 @@ class LateClasses:
     def __init__(self) -> None:
         self.refused: dict[str, str] = {}
         self._changes = 0
+        self._told = 0
 
     def notice(self, late: Late) -> LateNotice:
         name = f"{late.class_name} ({late.loader})"
@@ -71,7 +72,10 @@ class LateClasses:
         code = reason.value
         self.refused[late.class_name] = code
         text = f"{name} was loaded, but cannot be traced: {late.reason.removesuffix(f' [{code}]')} [{code}]"
-        if len(self.refused) > _REFUSED_TOLD:
+        if reason is RefusalReason.UNMODIFIABLE:  # mostly lambda classes, as among the classes that were loaded before
+            return LateNotice(Urgency.DETAIL, text)
+        self._told += 1
+        if self._told > _REFUSED_TOLD:
             return LateNotice(Urgency.DETAIL, text)
         allowed = ALLOWED_BY.get(reason)
         permission = None if allowed is None else Permission(allowed, "to trace it nevertheless")

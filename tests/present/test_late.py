@@ -8,6 +8,9 @@ from btpy.wire.messages import Late, LateOutcome
 LOST_NAMES = "it would lose the names of its parameters"
 
 
+FIXED = "the JVM does not let this class be changed"
+
+
 def late(outcome: LateOutcome, reason: str = "", name: str = "com.acme.Foo") -> Late:
     return Late(name, "app", outcome, reason)
 
@@ -43,3 +46,11 @@ def test_refused_classes_have_their_code_and_permission() -> None:
         last = classes.notice(late(LateOutcome.REFUSED, LOST_NAMES, f"C{number}"))
     assert last.urgency is Urgency.DETAIL
     assert len(classes.refused) == 11
+
+
+def test_lambda_classes_are_details_and_hide_no_other_class() -> None:
+    classes = LateClasses()
+    for number in range(11):
+        notice = classes.notice(late(LateOutcome.REFUSED, FIXED, f"L/{number}"))
+        assert (notice.urgency, notice.text.rpartition(" ")[2]) == (Urgency.DETAIL, "[BT337]")
+    assert classes.notice(late(LateOutcome.REFUSED, LOST_NAMES)).urgency is Urgency.WARNING
