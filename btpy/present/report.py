@@ -288,7 +288,7 @@ def _why_no_hit(report: ProbeReport) -> str:
     if report.methods < 0:
         return ""
     if report.methods == 0:
-        return "no matching class was loaded"
+        return "no class with a matching method was loaded"
     summary = f"matched {counted(report.methods, 'method')}"
     why = report.sampling or "budget"
     skipped = [f"{grouped(account.skipped)} skipped ({why})"] if account.skipped else []

@@ -117,7 +117,7 @@ def test_nothing_matches(shop: Target) -> None:
     assert stderr[0].startswith('error[BT301]: no loaded class matches "com.acme.shop.PricingEngin"')
     code, stdout, stderr = btpy(shop.pid, "-e", script, "--pending", "--for", "300ms")
     assert (code, stdout) == (0, [])
-    assert any(line.endswith("0 hits: no matching class was loaded") for line in stderr)
+    assert any(line.endswith("0 hits: no class with a matching method was loaded") for line in stderr)
     code, _, stderr = btpy(shop.pid, "-e", script, "--missing", "warn", "--for", "300ms")
     assert code == 0
     assert any(line.startswith("warning[BT301]: ") for line in stderr)

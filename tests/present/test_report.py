@@ -213,7 +213,7 @@ def test_why_a_probe_was_silent() -> None:
     ]
     assert silent(tallies, {"off": "it is disabled (@Disabled)", "timer": "its 5s had not passed"}) == [
         "timer: 0 hits: its 5s had not passed",
-        "late: 0 hits: no matching class was loaded",
+        "late: 0 hits: no class with a matching method was loaded",
         "one: 0 hits: matched 1 method; it was not called while attached"
         " (a call that began earlier continues without probes)",
         "two: 0 hits: matched 2 methods; neither was called while attached, or its predicate was never true",
