@@ -54,8 +54,8 @@ def gc_paused() -> Iterator[None]:
 
 
 _objects = 0
-"""An estimate, never too low, of the objects of all pauses. Python counts the new objects of a pause; objects that are
-freed after it stay in the estimate. A real count visits each object, which takes 50 ms after a large attach."""
+"""An estimate of the objects of all pauses. Python counts the objects that a pause adds; objects that are freed after
+it stay in the estimate, so it is rather too high. A real count visits each object, which takes much longer."""
 
 _most_objects = 0
 """The number of objects beyond which the next resumption runs a full collection; 0: no pause has ended yet."""

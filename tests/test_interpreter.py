@@ -48,6 +48,7 @@ def test_objects_that_were_made_during_the_pause_count_as_old() -> None:
 
 
 def test_garbage_of_many_pauses_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpreter, "_objects", 0)
     monkeypatch.setattr(interpreter, "_most_objects", 0)
     before = len(gc.get_objects())
     for _ in range(20):

@@ -170,7 +170,7 @@ class Preweaver:
 
     def _add(self, name: str, data: bytes) -> None:
         if not self._version.planner.may_match(data):
-            return  # the agent does not ask about it
+            return  # the agent asks about it only if the user has named it
         digest = fingerprint(data)
         if digest in self._digests:  # in several archives
             return

@@ -40,7 +40,7 @@ class LateClasses:
     def __init__(self) -> None:
         self.refused: dict[str, str] = {}
         self._changes = 0
-        self._told = 0
+        self._refusals_told = 0
 
     def notice(self, late: Late) -> LateNotice:
         name = f"{late.class_name} ({late.loader})"
@@ -72,10 +72,10 @@ class LateClasses:
         code = reason.value
         self.refused[late.class_name] = code
         text = f"{name} was loaded, but cannot be traced: {late.reason.removesuffix(f' [{code}]')} [{code}]"
-        if reason is RefusalReason.UNMODIFIABLE:  # mostly lambda classes, as among the classes that were loaded before
+        if reason is RefusalReason.UNMODIFIABLE:  # mostly lambda classes; an attach does not warn of them, either
             return LateNotice(Urgency.DETAIL, text)
-        self._told += 1
-        if self._told > _REFUSED_TOLD:
+        self._refusals_told += 1
+        if self._refusals_told > _REFUSED_TOLD:
             return LateNotice(Urgency.DETAIL, text)
         allowed = ALLOWED_BY.get(reason)
         permission = None if allowed is None else Permission(allowed, "to trace it nevertheless")

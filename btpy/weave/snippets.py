@@ -46,9 +46,6 @@ def variable(slot: int, descriptor: str) -> Variable:
     return Variable(slot, descriptor)
 
 
-"""Slots of local variables that a method can have (JVMS §4.11)."""
-
-
 class LocalsOverflowError(Exception):
     """A method has no free slots for kept or computed values."""
 

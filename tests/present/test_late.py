@@ -6,8 +6,6 @@ from btpy.present.late import LateClasses, Urgency
 from btpy.wire.messages import Late, LateOutcome
 
 LOST_NAMES = "it would lose the names of its parameters"
-
-
 FIXED = "the JVM does not let this class be changed"
 
 

@@ -77,11 +77,14 @@ final class Watch {
         return matches || undecided && readResources && matchesResource(type, name);
     }
 
-    /** Stores the results of these classes for their names, for subtypes of them that are loaded later. */
+    /** Notes which of the loaded classes match by supertype, because classes that are loaded later may extend them. */
     void learn(Class<?>[] types) {
-        for (int i = 0; header && i < types.length; i++) {
-            if (!types[i].isArray()) {
-                matchesLoaded(types[i], ClassNames.of(types[i]), false);
+        if (!header) {
+            return;
+        }
+        for (Class<?> type : types) {
+            if (!type.isArray()) {
+                matchesLoaded(type, ClassNames.of(type), false);
             }
         }
         forget();
