@@ -29,7 +29,10 @@ def stages_of(text: str | None) -> frozenset[str]:
     stages = [] if text is None else text.split(",")
     for stage in stages:
         if stage not in (*STAGES, ALL):
-            raise UsageError(f"-d {stage} is not a stage", help=[f"stages: {', '.join(STAGES)}, {ALL}"])
+            advice = [f"stages: {', '.join(STAGES)}, {ALL}"]
+            if stage[:1].isdecimal():  # -d is the time for btpy slow and btpy triage
+                advice.append(f"to end after a time: --for {stage}")
+            raise UsageError(f"-d {stage} is not a stage", help=advice)
     return frozenset(STAGES if ALL in stages else stages)
 
 

@@ -74,3 +74,10 @@ def test_a_stage_that_does_not_exist_is_named(target: Target, script: Path) -> N
     result = btpy(target.pid, script, "-d", "linked")
     assert result.returncode == 2
     assert "error: -d linked is not a stage\n  = help: stages: ast, link, check, plan, bytecode" in result.stderr
+
+
+def test_a_time_in_place_of_a_stage_gets_the_option_that_ends_after_a_time(target: Target, script: Path) -> None:
+    result = btpy(target.pid, script, "-d", "5s")
+    assert result.returncode == 2
+    assert "error: -d 5s is not a stage\n" in result.stderr
+    assert "  = help: to end after a time: --for 5s\n" in result.stderr

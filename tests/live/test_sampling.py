@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,6 +54,22 @@ def test_samples_of_busy_threads_add_up_to_the_processor_time_that_they_used(jdk
         assert samples["burner"] <= sum(tops.values()) <= samples["burner"] + 2
         of_the_program = sum(count for top, count in tops.items() if top.startswith("Sampled."))
         assert of_the_program > samples["burner"] / 2, tops
+
+
+@all_jdks
+def test_the_time_of_a_thread_does_not_count_where_it_waits_in_a_native_method(jdk: int) -> None:
+    """The thread runs for 2 ms and waits for its next line in ``FileInputStream.readBytes``, and so on."""
+    with sampled(jdk) as jvm, btpy.attach(jvm.pid) as session:
+        burn(jvm, 100)  # loads the classes that the program needs
+        session.add("@OnSample(200) { @cpu[frame(0)] = sum(cpu) }")
+        used = 0.0
+        for _ in range(211):
+            used += burn(jvm, 2)
+            time.sleep(0.01)
+        cpu = dict(session.maps["@cpu"])
+        assert sum(cpu.values()) / 1e9 > used / 2
+        reading = sum(nanos for top, nanos in cpu.items() if str(top).startswith("java.io.FileInputStream.read"))
+        assert reading < sum(cpu.values()) / 2, cpu
 
 
 @all_jdks

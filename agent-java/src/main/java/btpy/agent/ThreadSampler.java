@@ -15,6 +15,9 @@ import java.util.List;
  * processor time of its samples adds up to the time that it used, at every rate. With {@code waiting}, every thread is
  * sampled at each look. A look is one reading of the stacks of threads.
  *
+ * <p>For the JVM, a thread in a native method is running, even while it waits for a connection. So in a native method
+ * that may wait, a thread counts as running only if its processor time grows while the sampler looks at it.
+ *
  * <p>The JVM stops all threads while it reads the stacks. If looks take more than their share of a core, their rate is
  * halved, and each sample counts twice.
  */
@@ -35,6 +38,12 @@ final class ThreadSampler {
     /** Threads of the JVM whose Java stacks say nothing about the application. */
     private static final List<String> JVM_THREADS = Arrays.asList(
         "Reference Handler", "Finalizer", "Signal Dispatcher", "Common-Cleaner", "Attach Listener", "Notification Thread");
+
+    /** How the names of native methods begin that may wait: of the JDK, of Netty's transports, of other libraries. */
+    private static final String[] WAITING_NATIVES = {
+        "accept", "connect", "epollWait", "ioUring", "kevent", "poll", "read", "receive", "recv", "select",
+        "socketAccept", "socketConnect", "socketRead", "wait"
+    };
 
     private final ThreadMXBean threads;
     private final long period;
@@ -125,7 +134,7 @@ final class ThreadSampler {
             long time = usedNanos[places[i]] - sampledNanos[places[i]];
             long weight = looksMissed;
             if (!waiting) {
-                if (info.getThreadState() != Thread.State.RUNNABLE) {
+                if (!isRunning(info)) {
                     continue; // the thread has stopped; its time counts when the sampler next sees it running
                 }
                 weight = time / period;
@@ -136,6 +145,27 @@ final class ThreadSampler {
             calls.add(hook.call(stack, weight, chosenIds[i], info.getThreadName(), false, info.getThreadState().name(),
                     time / weight));
         }
+    }
+
+    private boolean isRunning(ThreadInfo info) {
+        if (info.getThreadState() != Thread.State.RUNNABLE) {
+            return false;
+        }
+        StackTraceElement top = info.getStackTrace()[0];
+        if (!top.isNativeMethod() || !mayWait(top.getMethodName())) {
+            return true;
+        }
+        long usedNanos = threads.getThreadCpuTime(info.getThreadId());
+        return threads.getThreadCpuTime(info.getThreadId()) > usedNanos;
+    }
+
+    private static boolean mayWait(String nativeMethod) {
+        for (String beginning : WAITING_NATIVES) {
+            if (nativeMethod.startsWith(beginning)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /**
