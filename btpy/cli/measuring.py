@@ -51,6 +51,7 @@ def run(
     from btpy.api.session import Limits, attach
     from btpy.cli.signals import Signals
     from btpy.errors import TargetGone
+    from btpy.present.report import restored_classes
 
     limits, method = Limits(cpu_budget=budget), attach_method(arguments)
     with Signals(to_file=False) as signals, attach(process, allow=allow, limits=limits, method=method) as session:
@@ -64,7 +65,7 @@ def run(
     if loss is None:
         for part, reason in result.failed.items():
             console.warning(f"{part} was left out: {reason}")
-        console.say(f"btpy: classes restored {receipt.restored}/{receipt.woven}")
+        console.say(f"btpy: {restored_classes(receipt)}")
     print_lines(lines(result), ascii_only=not console.unicode)
     if loss is not None:
         raise loss

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -33,7 +34,12 @@ from btpy.present.report import accounts as account_lines
 if TYPE_CHECKING:
     from btpy.cli.settings import Settings
 
-_UNIMPORTANT = (RefusalReason.NO_CODE, RefusalReason.UNMODIFIABLE)
+_UNIMPORTANT = {
+    RefusalReason.NO_CODE: "abstract and native methods are not traced: they have no bytecode",
+    RefusalReason.UNMODIFIABLE: "hidden and lambda classes are not traced: the JVM keeps them as they are",
+}
+"""The reasons of refusals that only ``-v`` shows. The text stands for many refusals for one reason, after their number.
+"""
 _LISTED = 10  # the maximum number of lines of one kind that are shown; the others are counted
 
 
@@ -86,7 +92,7 @@ class RunReport:
         self._problems, self._refusals = len(problems), len(refusals)
 
     @property
-    def _unimportant(self) -> tuple[RefusalReason, ...]:
+    def _unimportant(self) -> Collection[RefusalReason]:
         """The reasons that the report omits. The user has not written the probes of a drawing, so the report also omits
         the core classes that these probes name.
         """
@@ -106,15 +112,13 @@ class RunReport:
             console.warning(str(refusal))
         if len(refusals) > _LISTED:
             console.warning(f"… and {len(refusals) - _LISTED} more that cannot be traced (-v lists them)")
-        fixed = [refusal for refusal in deployment.refusals if refusal.reason is RefusalReason.UNMODIFIABLE]
-        summed_up = set(fixed if len(fixed) > _LISTED else ())
+        counts = Counter(refusal.reason for refusal in deployment.refusals if refusal.reason in _UNIMPORTANT)
+        summed_up = {reason: count for reason, count in counts.items() if count > _LISTED}
         for refusal in deployment.refusals:
-            if refusal not in refusals[:_LISTED] and refusal not in summed_up:
+            if refusal not in refusals[:_LISTED] and refusal.reason not in summed_up:
                 console.detail(str(refusal))
-        if summed_up:
-            console.detail(
-                f"{grouped(len(summed_up))} hidden and lambda classes are not traced: the JVM keeps them as they are"
-            )
+        for reason, count in summed_up.items():
+            console.detail(f"{grouped(count)} {_UNIMPORTANT[reason]}")
         for field in session.scripts.late_bound:
             console.detail(field)
         for name in deployment.loaded_meanwhile:

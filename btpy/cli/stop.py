@@ -71,6 +71,7 @@ def _all(process: JvmProcess) -> list[str]:
 def _stop(process: JvmProcess, name: str, settings: Settings, console: Console) -> int:
     from btpy.api import unattended
     from btpy.cli.run_loop import RunLoop
+    from btpy.present.report import restored_classes
 
     try:
         session = unattended.join_pulled(process, name, take_over=True)
@@ -79,6 +80,6 @@ def _stop(process: JvmProcess, name: str, settings: Settings, console: Console) 
     else:
         return RunLoop(None, [session], settings, console).run()
     receipt = unattended.discard(process, name)
-    console.say(f"classes restored {receipt.restored}/{receipt.woven - receipt.unloaded}")
+    console.say(restored_classes(receipt))
     receipt.require_clean(process.pid)
     return 0

@@ -415,7 +415,7 @@ def _receipt(summary: Summary) -> list[str]:
     if summary.stays:
         return [summary.stays]
     if summary.receipt is not None:
-        return receipt_words(summary.receipt)
+        return _receipt_parts(summary.receipt)
     if summary.exited:
         return ["the target has exited"]
     if summary.alive:
@@ -423,9 +423,15 @@ def _receipt(summary: Summary) -> list[str]:
     return ["the target ended before its classes were restored"]
 
 
-def receipt_words(receipt: Receipt) -> list[str]:
+def restored_classes(receipt: Receipt) -> str:
+    """``classes restored 4/4``."""
+    woven = receipt.woven - receipt.unloaded
+    return f"classes restored {receipt.restored}/{woven}" if woven else "no class to restore"
+
+
+def _receipt_parts(receipt: Receipt) -> list[str]:
     """``classes restored 4/4``, and the parts that remain in the target."""
-    parts = [f"classes restored {receipt.restored}/{receipt.woven - receipt.unloaded}"]
+    parts = [restored_classes(receipt)]
     if receipt.unloaded:
         parts.append(f"{grouped(receipt.unloaded)} unloaded meanwhile")
     parts += [f"left behind: {leftover}" for leftover in receipt.left_behind]

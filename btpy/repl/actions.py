@@ -25,7 +25,7 @@ from btpy.output.failures import probe_error
 from btpy.output.listing import Detail, listing_lines, signature
 from btpy.output.quantities import counted, duration, grouped
 from btpy.output.values import visible
-from btpy.present.report import clock
+from btpy.present.report import clock, restored_classes
 from btpy.repl import scripts
 from btpy.repl.commands import SETTINGS, Line
 from btpy.repl.feed import columns
@@ -493,10 +493,9 @@ def _leave(repl: Repl) -> None:
     receipt = repl.session.detach()
     repl.detached = True
     repl.feed.finish()
-    back = receipt.woven - receipt.unloaded
     lost_count = sum(account.dropped for account in receipt.accounts)
     took = clock(time.monotonic() - repl.began)
-    parts = [f"classes restored {receipt.restored}/{back}", f"{grouped(lost_count)} lost", f"after {took}"]
+    parts = [restored_classes(receipt), f"{grouped(lost_count)} lost", f"after {took}"]
     if not repl.quiet:
         repl.screen.say(" · ".join(parts))
     try:

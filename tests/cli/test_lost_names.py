@@ -150,7 +150,7 @@ def test_a_class_that_was_loaded_without_an_answer_is_refused_once(tmp_path: Pat
         lines_until(jvm, "BT338")
         assert whispered(jvm) == TRACED
         jvm.process.send_signal(signal.SIGTERM)
-        lines = lines_until(jvm, "classes restored 0/0")
+        lines = lines_until(jvm, "no class to restore")
     (remedy,) = [line for line in lines if "= help: to trace it nevertheless:  btpy run" in line]
     assert remedy.index("--allow lost-parameter-names") < remedy.index(" -- ")
     lines.remove(remedy)
