@@ -15,7 +15,7 @@ NAMES = {
     **dict.fromkeys(("comm", "execname", "threadName", "curthread"), "thread_name"),
     **dict.fromkeys(("threadId", "thread_id"), "tid"),
     **dict.fromkeys(("func", "probefunc", "ppfunc", "methodName", "method_name", "probeMethod"), "method"),
-    **dict.fromkeys(("probemod", "className", "class_name", "clazz", "klass", "probeClass"), "cls"),
+    **dict.fromkeys(("probemod", "class", "className", "class_name", "clazz", "klass", "probeClass"), "cls"),
     **dict.fromkeys(("lineno", "line_number", "lineNumber"), "line"),
     **dict.fromkeys(("kstack", "ustack", "jstack", "stacktrace", "stackTrace", "backtrace"), "stack()"),
     **dict.fromkeys(("ucaller", "callerClass"), "caller()"),
