@@ -143,17 +143,20 @@ class _Rule:
     navigates: bool  # uses fields, methods or elements of objects, so class names matter
     selector: Selector
     constants: tuple[bytes, ...]  # bytes that a class file must have for the rule to apply
-    of_method: bytes  # further such bytes, which the agent does not search for in loaded classes; can be empty
+    of_methods: tuple[bytes, ...]  # it must also have one of these, for which the agent does not search loaded classes
     by_annotation: bool  # of methods
     by_name: dict[str, tuple[MethodPattern, ...]]  # cached matches by name: many classes have methods of the same name
 
     @property
-    def all_constants(self) -> tuple[bytes, ...]:
-        return (*self.constants, self.of_method) if self.of_method else self.constants
+    def constants_of_loading(self) -> tuple[tuple[bytes, ...], ...]:
+        """A class file that has all bytes of one of these tuples may match."""
+        return tuple([(*self.constants, of_method) for of_method in self.of_methods]) or (self.constants,)
 
     def may_be_in(self, data: bytes) -> bool:
         """Whether a class file has what the rule needs to apply."""
-        return self.of_method in data and all(constant in data for constant in self.constants)
+        if self.of_methods and not any([of_method in data for of_method in self.of_methods]):
+            return False
+        return all([constant in data for constant in self.constants])
 
 
 def _no_supertypes(name: str) -> frozenset[str]:
@@ -211,9 +214,10 @@ class Planner:
         rules = [rule for rule in self._rules if only is None or rule.probe.id in only]
         return tuple(
             dict.fromkeys(
-                (pattern, rule.all_constants if loading and pattern.is_wide else rule.constants)
+                (pattern, constants)
                 for rule in rules
                 for pattern in rule.classes
+                for constants in (rule.constants_of_loading if loading and pattern.is_wide else (rule.constants,))
             )
         )
 
@@ -548,7 +552,7 @@ def _rule(probe: Probe, attachment: object, supertypes: Supertypes, secrets: Sec
         any(isinstance(node, nodes.Field | nodes.MethodCall | nodes.Index) for node in nodes.walk(probe.tree)),
         Selector(operation, supertypes),
         _constants(attachment),
-        _of_method(attachment),
+        _of_methods(attachment),
         any(pattern.text.startswith("@") for pattern in attachment.methods),
         {},
     )
@@ -569,13 +573,16 @@ def _constants(attachment: MethodAttachment) -> tuple[bytes, ...]:
     return tuple(map(_utf8, names))
 
 
-def _of_method(attachment: MethodAttachment) -> bytes:
-    """Bytes that each class file with a method for the probe has: the name, or the longest part without wildcards of a
-    glob, or of the descriptor of an annotation."""
-    if len(attachment.methods) != 1:
-        return b""
-    text = attachment.methods[0].text
-    if attachment.methods[0].methods.is_exact:
+def _of_methods(attachment: MethodAttachment) -> tuple[bytes, ...]:
+    """A class file with a method for the probe has one of these: the name, or the longest part without wildcards of a
+    glob, or of the descriptor of an annotation. Empty if there are no such bytes for a pattern.
+    """
+    of_methods = tuple(dict.fromkeys([_of_method(pattern.text, pattern.methods) for pattern in attachment.methods]))
+    return () if b"" in of_methods else of_methods
+
+
+def _of_method(text: str, pattern: MethodPattern) -> bytes:
+    if pattern.is_exact:
         return _utf8(text)
     if is_regex(text):
         return b""

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from btpy.engine.session import Session
 from btpy.events.aggregates import Count
 from btpy.jvm.connecting import Connecting
@@ -132,12 +134,21 @@ def test_classes_without_probes_lead_to_no_question(tmp_path: Path, questions: l
         assert session.departure.detach().woven == 0
 
 
-def test_a_class_without_the_method_leads_to_no_question(tmp_path: Path, questions: list[str]) -> None:
+@pytest.mark.parametrize("method", ['"nothing"', '["nothing", "no*thing", "@Nothing"]'])
+def test_a_class_without_the_methods_leads_to_no_question(tmp_path: Path, questions: list[str], method: str) -> None:
     with lazy(17, tmp_path) as jvm, Session.attach(jvm.pid, PATIENT) as session:
-        loaded(session, '@OnMethod(class="G????", method="nothing", pending=true) { @n = count(); }')
+        loaded(session, f'@OnMethod(class="G????", method={method}, pending=true) {{ @n = count(); }}')
         ran(jvm, f"altered {FIRST} 101")  # the client could not weave it in advance
         assert questions == []
         assert session.departure.detach().woven == 0
+
+
+def test_a_class_with_one_of_several_methods_leads_to_a_question(tmp_path: Path, questions: list[str]) -> None:
+    with lazy(17, tmp_path) as jvm, Session.attach(jvm.pid, PATIENT) as session:
+        loaded(session, '@OnMethod(class="G????", method=["nothing", "run"], pending=true) { @n = count(); }')
+        ran(jvm, f"altered {FIRST} 101")
+        assert questions == [FIRST]
+        assert session.departure.detach().woven == 1
 
 
 def test_no_answer_of_probes_that_have_changed_is_given(tmp_path: Path) -> None:
