@@ -209,6 +209,11 @@ def _reason(
     mine = [matched_class for matched_class in classes if _is_of(matched_class, patterns, inventory)]
     if not mine:
         return _why_no_class(probe, patterns, refusals, inventory)
+    excluded = [pattern for text in attachment.exclude for pattern in text.classes]
+    left = [matched_class for matched_class in mine if not _is_of(matched_class, excluded, inventory)]
+    if not left:
+        return diagnose.all_excluded(probe, list(dict.fromkeys(class_.loaded.name for class_ in mine)))
+    mine = left
     without_file = {class_.loaded.name for class_ in mine if class_.file is None}
     if len(without_file) == len(mine):
         class_refusals = [

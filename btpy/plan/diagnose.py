@@ -240,6 +240,20 @@ def no_method_matches(probe: Probe, classes: Sequence[KnownClass]) -> Diagnostic
     )
 
 
+def all_excluded(probe: Probe, names: Sequence[str]) -> Diagnostic:
+    """BT301: ``exclude`` leaves out each class that matches. ``names``: these classes."""
+    first = _attachment(probe).exclude[0].span
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return Diagnostic(
+        "BT301",
+        f"exclude= leaves out all classes that match: {', '.join(names[:_NAMED])}{more}",
+        Label(first, "leaves nothing"),
+    )
+
+
+_NAMED = 3
+
+
 def of_untested_version(probe: Probe, reason: Diagnostic) -> Diagnostic:
     """The reason why a probe matches nothing, with the versions that its author has tested."""
     tested = f"this probe is tested with {probe.tested}: other versions may differ"

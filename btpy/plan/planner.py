@@ -154,9 +154,9 @@ class _Rule:
 
     def may_be_in(self, data: bytes) -> bool:
         """Whether a class file has what the rule needs to apply."""
-        if self.of_methods and not any([of_method in data for of_method in self.of_methods]):
+        if self.of_methods and not any(of_method in data for of_method in self.of_methods):
             return False
-        return all([constant in data for constant in self.constants])
+        return all(constant in data for constant in self.constants)
 
 
 def _no_supertypes(name: str) -> frozenset[str]:

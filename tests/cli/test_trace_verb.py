@@ -69,6 +69,30 @@ def test_each_tree_is_deeper_along_the_slow_path(program: Target) -> None:
     assert not any(line.startswith(("calls0:", "begin:")) for line in tracer.stderr)  # names of internal probes
 
 
+def test_a_call_is_drawn_once_though_its_method_has_an_interface_and_an_overload() -> None:
+    """The probe in all methods ``work`` of ``Worker`` and its subtypes also times the calls in ``Sleeper.work``."""
+    classpath = [compiled([JAVA / "Delegating.java"], release=11)]
+    with (
+        target(17, "Delegating", classpath=classpath) as program,
+        asked("trace", program, "Delegating::call", "--json", "-n", "4", "--budget", "off") as tracer,
+    ):
+        program.send("1")
+        deeper(tracer, 1)
+        program.send("2")
+        deeper(tracer, 2)
+        program.send("1")
+        assert tracer.wait() == 0, tracer.stderr
+        trees = [line["data"] for line in map(json.loads, tracer.stdout) if line["type"] == "tree"]
+        grown = [line.rpartition(" is ")[2] for line in tracer.stderr if "its calls are timed now" in line]
+    assert grown == [
+        "Worker.work: its calls are timed now, at 2 places",
+        "Sleeper.nap: its calls are timed now, at 2 places",
+    ]
+    assert shape(trees[0]) == {"work": {}}
+    assert shape(trees[3]) == {"work": {"work": {"nap": {"sleep": {}}}}}
+    assert [len(call["calls"]) for call in trees[3]["calls"]] == [1]
+
+
 @pytest.fixture(scope="module")
 def handed_over() -> Iterator[Target]:
     with target(17, "HandedOver", classpath=[compiled([JAVA / "HandedOver.java"], release=11)]) as program:

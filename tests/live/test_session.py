@@ -267,6 +267,19 @@ def test_each_reason_for_matching_no_method_has_its_diagnostic(attachment: str, 
         assert [diagnostic.code for diagnostic in caught.value.diagnostics] == [code]
 
 
+@pytest.mark.parametrize("method", ["step", "nothing"])
+def test_classes_that_exclude_leaves_out_are_named(shared: Target, method: str) -> None:
+    with Session.attach(shared.pid) as session:
+        with pytest.raises(NothingMatched) as caught:
+            session.deployer.load(
+                program(f'@OnMethod(class="Counted", method="{method}", exclude="Coun*") {{ print(1); }}')
+            )
+        (diagnostic,) = caught.value.diagnostics
+        assert diagnostic.code == "BT301"
+        assert diagnostic.message == "exclude= leaves out all classes that match: Counted"
+        assert diagnostic.primary.span.text == '"Coun*"'
+
+
 def test_an_interface_without_code_points_to_its_implementors(shared: Target) -> None:
     with Session.attach(shared.pid) as session:
         shared.send("late 1")

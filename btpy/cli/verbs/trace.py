@@ -163,12 +163,15 @@ class _Growing:
     """Chooses the calls to time while trees are drawn (:class:`btpy.cli.target_run.Companion`)."""
 
     def __init__(self, point: preset.Point, arguments: Arguments, settings: Settings) -> None:
+        from btpy.model.patterns import MethodPattern
+
         self._point = point
         self._most = number("--hits", arguments.text("hits") or "0") or None
         self._depth = number("--depth", arguments.text("depth") or "5")
         self._with_jdk = arguments.switch("jdk")
         self._settings = settings
         self._looked_into: set[tuple[str, str]] = set()
+        self._timed = [(point.owner, MethodPattern(point.method))]  # patterns of the methods whose calls are timed
         self._trees: TreeWriter
         self._looked_at = 0  # number of calls at the last decision
         self._next = time.monotonic() + _EVERY
@@ -204,11 +207,16 @@ class _Growing:
 
     def _look_into(self, row: MergedCalls, sentence: str, session: PulledSession, console: Console) -> None:
         """Times the calls inside the slowest method."""
+        from btpy.model.patterns import MethodPattern
         from btpy.model.points import Point
         from btpy.output.quantities import counted
 
         self._looked_into.add((row.owner, row.name))
-        where = _with_lambdas(f"+{row.owner}", row.name)
+        owner = f"+{row.owner}"
+        where = _with_lambdas(owner, row.name)
+        timed = [preset.quoted(timed_owner) for timed_owner, methods in self._timed if methods.matches(row.name)]
+        if timed:  # two probes at a call would draw it twice, the one inside of the other
+            where += f", exclude=[{', '.join(timed)}]"
         script = _CALLS.format(where=where, number=len(self._looked_into))
         try:
             earlier = session.scripts.program
@@ -218,13 +226,15 @@ class _Growing:
         except (TargetGone, ProtocolError):
             raise
         except BtpyError as error:
-            console.say(f"btpy: {sentence}, which cannot be traced deeper: {_reason(error)}")
+            if not (timed and isinstance(error, NothingMatched)):  # otherwise all these calls are timed already
+                console.say(f"btpy: {sentence}, which cannot be traced deeper: {_reason(error)}")
             return
+        self._timed.append((owner, MethodPattern(row.name)))
         assert session.deployment is not None
         (probe,) = session.deployment.program.own
         sites = [site for site in session.deployment.sites if site.probe == probe.id]
-        timed = len({site._replace(id=0, point=Point.CALL_RETURN) for site in sites})
-        console.say(f"btpy: {sentence}: its calls are timed now, at {counted(timed, 'place')}")
+        places = len({site._replace(id=0, point=Point.CALL_RETURN) for site in sites})
+        console.say(f"btpy: {sentence}: its calls are timed now, at {counted(places, 'place')}")
 
     def _is_open(self, row: MergedCalls) -> bool:
         in_jdk = row.owner.startswith(_JDK) and not self._with_jdk
