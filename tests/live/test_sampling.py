@@ -52,8 +52,9 @@ def test_samples_of_busy_threads_add_up_to_the_processor_time_that_they_used(jdk
         assert cpu_seconds / 2 < cpu["burner"] / 1e9 <= cpu_seconds + 0.005
         tops = dict(session.maps["@top"])
         assert samples["burner"] <= sum(tops.values()) <= samples["burner"] + 2
-        of_the_program = sum(count for top, count in tops.items() if top.startswith("Sampled."))
-        assert of_the_program > samples["burner"] / 2, tops
+        loop = ("Sampled.", "sun.management.ThreadImpl.")  # which also reads the processor time of its thread
+        of_the_loop = sum(count for top, count in tops.items() if top.startswith(loop))
+        assert of_the_loop > samples["burner"] / 2, tops
 
 
 @all_jdks
