@@ -22,13 +22,13 @@ class Ended(NamedTuple):
 
 
 class RootEnded(NamedTuple):
-    """The end of a root call. ``drawn``: the user wants its tree. ``began``: None if its beginning was not seen.
-    ``flow``: the number of its flow; None: it had no flow."""
+    """The end of a root call. ``drawn``: the user wants its tree. ``end``: the moment of the end, before the records of
+    its tasks were made. ``flow``: the number of its flow; None: it had no flow."""
 
     took: int
     failed: str
     drawn: bool
-    began: int | None
+    end: int
     flow: int | None
 
 
@@ -40,10 +40,9 @@ def ended(record: Record) -> Ended:
 
 def root_ended(record: Record) -> RootEnded:
     """Raises ProtocolError."""
-    took, failed, drawn, began, flow = _values(record, 5)
-    if began is None or flow is None:  # the budget has left out the probe that begins the flow
-        return RootEnded(nanos(took), text(failed), flag(drawn), None, None)
-    return RootEnded(nanos(took), text(failed), flag(drawn), number(began), number(flow))
+    took, failed, drawn, end, flow = _values(record, 5)
+    number_of_flow = None if flow is None else number(flow)  # None: the budget has left out the probe that begins it
+    return RootEnded(nanos(took), text(failed), flag(drawn), number(end), number_of_flow)
 
 
 def task_ran(record: Record) -> tuple[int, Run]:

@@ -89,8 +89,7 @@ class TreeWriter(Writer):
     def _root(self, record: Record, site: Site) -> None:
         root = root_ended(record)
         self.called += 1
-        end = record.nanos if root.began is None else root.began + root.took
-        call = Call(site.class_name, site.method, 0, end, root.took, root.failed, tid=record.tid)
+        call = Call(site.class_name, site.method, 0, root.end, root.took, root.failed, tid=record.tid)
         tree = self._trees.root(record.tid, call)
         runs = self._tasks.take(record.tid, root.flow)
         if root.drawn and self.drawn != self._most:

@@ -251,7 +251,7 @@ def all_excluded(probe: Probe, names: Sequence[str]) -> Diagnostic:
     )
 
 
-_NAMED = 3
+_NAMED = 3  # the maximum number of excluded classes that are named
 
 
 def of_untested_version(probe: Probe, reason: Diagnostic) -> Diagnostic:

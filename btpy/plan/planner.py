@@ -148,8 +148,8 @@ class _Rule:
     by_name: dict[str, tuple[MethodPattern, ...]]  # cached matches by name: many classes have methods of the same name
 
     @property
-    def constants_of_loading(self) -> tuple[tuple[bytes, ...], ...]:
-        """A class file that has all bytes of one of these tuples may match."""
+    def alternatives(self) -> tuple[tuple[bytes, ...], ...]:
+        """A class file to which the rule applies has all elements of one of these tuples."""
         return tuple([(*self.constants, of_method) for of_method in self.of_methods]) or (self.constants,)
 
     def may_be_in(self, data: bytes) -> bool:
@@ -217,7 +217,7 @@ class Planner:
                 (pattern, constants)
                 for rule in rules
                 for pattern in rule.classes
-                for constants in (rule.constants_of_loading if loading and pattern.is_wide else (rule.constants,))
+                for constants in (rule.alternatives if loading and pattern.is_wide else (rule.constants,))
             )
         )
 

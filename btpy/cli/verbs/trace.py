@@ -91,9 +91,10 @@ two.
 _NONE = "none"
 _ROOT = """\
 @OnMethod({where}, location=ENTRY)
-probe begin when depth == 0 {{ begin_flow(); flow.began = nanos; }}
+probe begin when depth == 0 {{ begin_flow(); }}
 @OnMethod({where}, location=EXIT)
 probe root when depth == 0 {{
+  let ended = nanos;
   let drawn = {condition};
   if drawn {{
     for run in flow_runs() limit 256 {{
@@ -101,7 +102,7 @@ probe root when depth == 0 {{
            handed=run.handedOver, began=run.began, ended=run.ended, running=run.running);
     }}
   }}
-  print(duration, typeof(exception), drawn, flow.began, flow.id);
+  print(duration, typeof(exception), drawn, ended, flow.id);
 }}
 """
 _CALLS = """\
@@ -226,7 +227,8 @@ class _Growing:
         except (TargetGone, ProtocolError):
             raise
         except BtpyError as error:
-            if not (timed and isinstance(error, NothingMatched)):  # otherwise all these calls are timed already
+            already_timed = bool(timed) and isinstance(error, NothingMatched)
+            if not already_timed:
                 console.say(f"btpy: {sentence}, which cannot be traced deeper: {_reason(error)}")
             return
         self._timed.append((owner, MethodPattern(row.name)))
