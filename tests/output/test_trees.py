@@ -37,8 +37,8 @@ def run(number: int, flow: int = FLOW, by: int = 0, tid: int = 1000) -> Record:
     return record(flow, number, by, tid + number, "pool-1", 100, 200 + number, 300 + number, False)
 
 
-def root(flow: Value = FLOW, took: Value = 5000, began: Value = 100) -> Record:
-    return record(took, None, True, began, flow, template=1)
+def root(flow: Value = FLOW, took: Value = 5000, end: Value = 5100) -> Record:
+    return record(took, None, True, end, flow, template=1)
 
 
 def call(took: int, nanos: int) -> Record:
@@ -86,7 +86,7 @@ def test_a_chain_of_tasks_may_be_as_long_as_a_call_may_have_tasks() -> None:
 
 def test_calls_inside_of_each_other_are_drawn_down_to_a_depth() -> None:
     """A method that calls itself 3,001 times."""
-    (tree,), writer = drawn([*(call(2 * at, 10_000 + at) for at in range(3001)), root(None, 9000, None)])
+    (tree,), writer = drawn([*(call(2 * at, 10_000 + at) for at in range(3001)), root(None, 9000, 14_000)])
     depth = 0
     while tree["calls"]:
         (tree,) = tree["calls"]
@@ -97,8 +97,15 @@ def test_calls_inside_of_each_other_are_drawn_down_to_a_depth() -> None:
 
 def test_a_root_call_without_a_flow_has_a_tree() -> None:
     """The budget skipped the probe that begins the flow."""
-    (tree,), _ = drawn([root(None, 500, None)])
+    (tree,), _ = drawn([root(None, 500)])
     assert tree["took"] == 500
+
+
+def test_the_calls_of_a_task_that_goes_on_end_with_the_root_call() -> None:
+    task = record(FLOW, 1, 0, 1001, "pool-1", 9810, 9820, 99_000, True)
+    calls = [call(took, nanos)._replace(tid=1001) for took, nanos in ((10, 9990), (11, 10_500))]
+    (tree,), _ = drawn([task, *calls, root(took=200, end=10_000)])
+    assert [[inner["took"] for inner in task["calls"]] for task in tree["tasks"]] == [[10]]
 
 
 def test_records_that_cannot_be_read_are_counted() -> None:
@@ -112,7 +119,7 @@ def test_records_that_cannot_be_read_are_counted() -> None:
         run(2, by=2),
         root(took=-1),
         root(took=True),
-        root(began=1.5),
+        root(end=1.5),
         root()._replace(site=77),
         call(1, 1)._replace(values=(1,)),
     ]
