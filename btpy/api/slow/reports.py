@@ -47,7 +47,7 @@ def run(event: Event, clock: Clock) -> Run:
 def request(event: Event, clock: Clock) -> SlowRequest:
     values = event.values
     took = nanos(values["took"])
-    if values["flow"] is None or values["tid"] is None:  # its beginning was not seen
+    if values["flow"] is None or values["began"] is None:
         return SlowRequest(took, None)
     start = clock.wall(number(values["began"]))
     short = []

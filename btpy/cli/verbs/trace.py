@@ -91,10 +91,11 @@ two.
 _NONE = "none"
 _ROOT = """\
 @OnMethod({where}, location=ENTRY)
-probe begin when depth == 0 {{ begin_flow(); }}
+probe begin when depth == 0 {{ begin_flow(); flow.began = nanos; }}
 @OnMethod({where}, location=EXIT)
 probe root when depth == 0 {{
   let ended = nanos;
+  let took = flow.began == null ? duration : (ended - flow.began) * 1ns;
   let drawn = {condition};
   if drawn {{
     for run in flow_runs() limit 256 {{
@@ -102,7 +103,7 @@ probe root when depth == 0 {{
            handed=run.handedOver, began=run.began, ended=run.ended, running=run.running);
     }}
   }}
-  print(duration, typeof(exception), drawn, ended, flow.id);
+  print(took, typeof(exception), drawn, ended, flow.id);
 }}
 """
 _CALLS = """\
