@@ -106,6 +106,9 @@ probe root when depth == 0 {{
   print(took, typeof(exception), drawn, ended, flow.id);
 }}
 """
+"""``took`` is no ``duration``, which begins after the handler of the entry: the tree covers all calls and tasks between
+the two readings of the clock.
+"""
 _CALLS = """\
 @OnMethod({where}, location=CALL(when=AFTER))
 probe calls{number} when flow.id != null {{ print(duration, typeof(exception)); }}
